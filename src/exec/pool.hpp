@@ -1,0 +1,197 @@
+/// The work-stealing pool: threads, the CPU tokens that they run under, and how they find work,
+/// sleep and wake.
+///
+/// Threads are not slots. A *token* is the right to use one CPU; the pool has as many as its owner
+/// deposits. A *job* pushed with `push` runs under a token, one pushed with `push_free` needs none
+/// (it holds resources of another kind, or none). A thread that blocks gives its token to another,
+/// which is started if need be, and goes on at once when its wait ends, one over the limit; the next
+/// thread to end a job then gives its token up. While a free job runs on a thread that has a token,
+/// the token is *lendable*: a monitor takes it away when the job is still there at its next tick
+/// and work waits (as the system monitor of Go's scheduler takes processors from system calls).
+///
+/// Sleeping is two-phase: a thread announces itself idle, fences, and looks once more before it
+/// parks; whoever pushes a job looks for idle threads after it. The fence is asymmetric, so a push
+/// pays only a load. At most one woken thread searches at a time, and wakes the next when it finds
+/// something.
+#pragma once
+
+#include "base/asymmetric_fence.hpp"
+#include "exec/deque.hpp"
+#include "exec/thread_record.hpp"
+
+#include <ray/detail/exec/job.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+namespace ray::detail::exec {
+
+class pool;
+
+/// One thread of the pool and its deque.
+class worker {
+ public:
+  enum class token_state : std::uint8_t { none, held, lendable };
+
+  [[nodiscard]] pool& owner() const noexcept { return *pool_; }
+
+ private:
+  friend class pool;
+  friend class blocking_region;
+  friend class token_region;
+  friend class free_region;
+
+  explicit worker(pool& owner) : pool_(&owner) {}
+
+  deque jobs_;
+  // Held or none as long as only this thread looks; `lendable` may become `none` by the monitor's
+  // compare-exchange. Whoever moves it to `none` gives the token back.
+  std::atomic<token_state> token_{token_state::none};
+  std::atomic<std::uint32_t> free_jobs_begun_{0};  // written by the worker; the monitor compares
+  pool* pool_;
+  thread_record* record_ = nullptr;
+  std::uint64_t random_ = 0;
+  std::uint32_t ticks_ = 0;
+  std::uint32_t seen_free_jobs_ = 0;  // the monitor's copy of `free_jobs_begun_`
+  bool idle_ = false;                 // in the idle list; guarded by the pool's mutex
+  bool permanent_ = false;            // one of the first threads, which never retire
+};
+
+class pool {
+ public:
+  struct hooks {
+    /// A token that was asked back has come free and is the caller's now.
+    void (*token_returned)(void* context) noexcept = nullptr;
+    void* context = nullptr;
+  };
+
+  pool();
+  pool(const pool&) = delete;
+  pool& operator=(const pool&) = delete;
+  ~pool();
+
+  /// Starts `threads` threads and no tokens.
+  void start(unsigned threads, hooks callbacks);
+
+  /// Queues a job that needs a token: on this thread's deque, from outside on the injection queue.
+  void push(job* item);
+  /// Queues a job that needs none. `urgent` adds a thread at once when all are busy, else the
+  /// monitor does so after some milliseconds.
+  void push_free(job* item, bool urgent = false);
+  /// Takes `item` back if this thread pushed it last, so that it can be run on the spot without
+  /// leaving a stale entry behind.
+  static bool pop_if_newest(job* item) noexcept;
+
+  /// Adds tokens.
+  void deposit(std::int64_t count);
+  /// Takes up to `most` tokens that nobody holds; returns how many.
+  std::int64_t withdraw_idle(std::int64_t most);
+  /// Asks for `count` tokens of threads that run jobs: each is reported by `token_returned` when its
+  /// thread ends its job. Replaces what was asked before. Returns how many came at once.
+  std::int64_t ask_back(std::int64_t count);
+
+  /// Ends all threads when the jobs that they run have returned, then executes on this thread what
+  /// is still queued. From here on to the next `start`, whoever pushes a job executes it as well.
+  void stop();
+
+  /// Tokens that nobody holds now.
+  [[nodiscard]] std::int64_t idle_tokens() const noexcept {
+    return std::max<std::int64_t>(0, tokens_.load(std::memory_order_relaxed));
+  }
+  [[nodiscard]] std::size_t thread_count() const noexcept {
+    return live_threads_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] static worker* this_worker() { return this_thread().running; }
+
+ private:
+  friend class blocking_region;
+  friend class token_region;
+  friend class free_region;
+  struct queues;
+  struct threads;
+
+  void run_worker(worker& self);
+  job* next_job(worker& self);
+  job* search(worker& self);
+  job* steal(worker& self);
+  void run(worker& self, job* item, bool free);
+  bool park(worker& self);
+  void leave_search();
+  bool try_acquire_token(worker& self) noexcept;
+  bool try_take_token() noexcept;
+  void give_token();
+  [[nodiscard]] bool token_work_pending() const;
+  [[nodiscard]] bool free_work_pending() const;
+  void notify();
+  void notify_slowly(std::uint64_t signals);
+  bool wake_one();
+  bool add_thread(bool permanent = false);
+  void wake_or_add();
+  void arm_monitor();
+  void run_monitor();
+  bool monitor_tick();
+  void drain();
+
+  // The state that a push must look at, in one word: how many threads are idle, how many search,
+  // whether free jobs have run lately (then a push arms the monitor), whether the pool is stopped.
+  static constexpr std::uint64_t one_idle = 1, idle_mask = 0xffff;
+  static constexpr std::uint64_t one_searching = 0x10000, searching_mask = 0xffff0000;
+  static constexpr std::uint64_t free_jobs_ran = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t stopped = std::uint64_t{1} << 33;
+  alignas(64) std::atomic<std::uint64_t> signals_{stopped};
+  // Tokens that nobody holds. Below zero: as many are owed to threads that resumed from a wait
+  // or are asked back, and threads give theirs up between jobs.
+  std::atomic<std::int64_t> tokens_{0};
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::size_t> live_threads_{0};
+  alignas(64) hooks hooks_;
+  std::unique_ptr<queues> queues_;
+  std::unique_ptr<threads> threads_;
+};
+
+/// While it lives, this thread is about to sleep: its token goes to another thread. Does nothing on
+/// threads that are not the pool's.
+class blocking_region {
+ public:
+  blocking_region();
+  blocking_region(const blocking_region&) = delete;
+  blocking_region& operator=(const blocking_region&) = delete;
+  ~blocking_region();
+
+ private:
+  worker* worker_;
+  worker::token_state before_ = worker::token_state::none;
+};
+
+/// The right to run a token job on this thread now; asks the pool for a token unless it has one.
+class token_region {
+ public:
+  explicit token_region(pool& owner);
+  token_region(const token_region&) = delete;
+  token_region& operator=(const token_region&) = delete;
+  ~token_region();
+  [[nodiscard]] explicit operator bool() const noexcept { return state_ != state::refused; }
+
+ private:
+  enum class state : std::uint8_t { refused, had_it, from_pool, was_lendable };
+  pool& pool_;
+  worker* worker_;
+  state state_;
+};
+
+/// While it lives, this thread runs a free job: a token that it holds can be taken by the monitor.
+class free_region {
+ public:
+  explicit free_region(worker* self);
+  free_region(const free_region&) = delete;
+  free_region& operator=(const free_region&) = delete;
+  ~free_region();
+
+ private:
+  worker* worker_;
+  bool lent_ = false;
+};
+
+}  // namespace ray::detail::exec

@@ -1,0 +1,660 @@
+#include "runtime/actor_core.hpp"
+
+#include "runtime/ancestry.hpp"
+#include "runtime/core.hpp"
+#include "runtime/messages.hpp"
+#include "runtime/object_hooks.hpp"
+#include "runtime/placement_spec.hpp"
+#include "runtime/task_extra.hpp"
+
+#include <ray/error.hpp>
+#include <ray/log.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace ray::detail {
+namespace {
+
+/// How many calls a thread runs in a row before others get their turn on it.
+constexpr int calls_in_a_row = 64;
+
+std::uint32_t group_of(task* call) { return call->extra()->group; }
+
+void set_flags(task* call, std::uint64_t flags) noexcept {
+  task_access::word(call).fetch_or(flags, std::memory_order_acq_rel);
+}
+
+/// Ends a call that was never begun and whose arguments are there: nobody else refers to it.
+void discard_call(task* call, std::exception_ptr error) noexcept {
+  call->fail(std::move(error));
+  call->drop_references(1 + std::exchange(task_access::credits(call), 0));
+}
+
+/// A source of the bytes of a checkpoint.
+class checkpoint_source final : public byte_source {
+ public:
+  explicit checkpoint_source(std::span<const std::byte> bytes) : left_(bytes) {}
+  void read(std::span<std::byte> bytes) override {
+    if (bytes.size() > left_.size()) throw serialization_error("a checkpoint ends too early");
+    std::copy_n(left_.begin(), bytes.size(), bytes.begin());
+    left_ = left_.subspan(bytes.size());
+  }
+  [[nodiscard]] std::size_t remaining() const override { return left_.size(); }
+
+ private:
+  std::span<const std::byte> left_;
+};
+
+}  // namespace
+
+actor_core::actor_core(actor_options options, std::unique_ptr<actor_state> state)
+    : id_{process_id_prefix(), next_id()}, options_(std::move(options)), state_(std::move(state)) {
+  groups_.push_back({"", options_.max_concurrency, 0, 0, {}});
+  for (const auto& [name, limit] : options_.concurrency_groups) {
+    groups_.push_back({name, limit, 0, 0, {}});
+  }
+}
+
+void actor_core::release(actor_core* one) noexcept {
+  if (one->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (one->creation_copy_ != nullptr) {
+    one->creation_->operations().destroy_arguments_copy(one->creation_copy_);
+  }
+  delete one;
+}
+
+bool actor_core::try_add_handle() noexcept {
+  std::int64_t count = handles_.load(std::memory_order_relaxed);
+  while (count > 0) {
+    if (handles_.compare_exchange_weak(count, count + 1, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
+void actor_core::drop_handle() noexcept {
+  if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  aftermath after;
+  {
+    const std::lock_guard lock(mutex_);
+    settle(after);
+  }
+  deliver(after);
+  release(this);
+}
+
+std::string actor_core::describe() const {
+  return describe_actor(options_.name, type_name(state_->type()), id_);
+}
+
+std::exception_ptr actor_core::death() const {
+  if (infeasible_) return std::make_exception_ptr(infeasible_error(reason_));
+  if (core::get().stopping()) return std::make_exception_ptr(usage_error(session_over_text()));
+  return std::make_exception_ptr(actor_died_error(actor_died_message(describe(), reason_)));
+}
+
+// Calls ------------------------------------------------------------------------------------------
+
+void actor_core::reserve_call(task* call, const call_options* options) {
+  task_extra& extra = extra_of(call);
+  if (options != nullptr && !options->concurrency_group.empty()) {
+    const auto found =
+        std::find_if(groups_.begin(), groups_.end(), [&](const call_group& group) {
+          return group.name == options->concurrency_group;
+        });
+    if (found == groups_.end()) {
+      throw usage_error(unknown_group_message(describe(), options->concurrency_group));
+    }
+    extra.group = static_cast<std::uint32_t>(found - groups_.begin());
+  }
+  if (options_.max_pending_calls != 0 &&
+      pending_calls_.fetch_add(1, std::memory_order_relaxed) >= options_.max_pending_calls) {
+    pending_calls_.fetch_sub(1, std::memory_order_relaxed);
+    throw backpressure_error(backpressure_message(describe(), options_.max_pending_calls));
+  }
+  retain(this);
+  extra.actor = this;
+  // The caller is the actor whose method runs here, else the task, else the driver (null).
+  if (current_task != nullptr) {
+    const task_extra* calling = current_task->extra();
+    extra.caller = calling != nullptr && calling->actor != nullptr
+                       ? reinterpret_cast<std::uintptr_t>(calling->actor)
+                       : reinterpret_cast<std::uintptr_t>(current_task);
+  }
+}
+
+void actor_core::accept(task* call) noexcept {
+  const task_extra& extra = *call->extra();
+  actor_core& self = *extra.actor;
+  aftermath after;
+  {
+    const std::lock_guard lock(self.mutex_);
+    const bool ready =
+        task_access::unready(call).fetch_sub(1, std::memory_order_acq_rel) == 1;
+    if (extra.creates_actor) {
+      self.creation_ready_ = self.creation_ready_ || ready;
+      self.settle(after);
+    } else {
+      const auto lane = self.lanes_.empty() ? self.lanes_.end() : self.lanes_.find(extra.caller);
+      if (lane != self.lanes_.end()) {
+        lane->second.push_back(call);
+      } else if (!ready) {
+        self.lanes_[extra.caller].push_back(call);
+      } else {
+        self.enqueue(call, after);
+      }
+    }
+  }
+  self.deliver(after);
+}
+
+void actor_core::arguments_ready(task* call) noexcept {
+  const task_extra& extra = *call->extra();
+  actor_core& self = *extra.actor;
+  retain(&self);
+  aftermath after;
+  {
+    const std::lock_guard lock(self.mutex_);
+    if (extra.creates_actor) {
+      self.creation_ready_ = true;
+      self.settle(after);
+    } else if (const auto lane = self.lanes_.find(extra.caller); lane != self.lanes_.end()) {
+      auto& calls = lane->second;
+      while (!calls.empty() &&
+             task_access::unready(calls.front()).load(std::memory_order_acquire) == 0) {
+        task* next = calls.front();
+        calls.pop_front();
+        self.enqueue(next, after);
+      }
+      if (calls.empty()) self.lanes_.erase(lane);
+      self.settle(after);
+    }
+  }
+  self.deliver(after);
+  release(&self);
+}
+
+void actor_core::enqueue(task* call, aftermath& after) {
+  if (phase_ == phase::ended || (phase_ == phase::stopping && !restart_wanted_)) {
+    after.failed.push_back(call);
+    return;
+  }
+  call_group& group = groups_[group_of(call)];
+  group.queue.push_back(call);
+  start_calls(group, after);
+}
+
+void actor_core::start_calls(call_group& group, aftermath& after) {
+  if (phase_ != phase::alive || stop_after_call_) return;
+  while (group.running < group.limit && !group.queue.empty()) {
+    task* call = group.queue.front();
+    group.queue.pop_front();
+    ++group.running;
+    running_.push_back(call);
+    after.started.push_back(call);
+  }
+}
+
+void actor_core::deliver(aftermath& after) noexcept {
+  const bool limited = options_.max_pending_calls != 0;
+  exec::pool& pool = core::get().pool;
+  for (task* call : after.started) {
+    if (limited) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
+    set_flags(call, object::runnable);
+    pool.push_free(call);
+  }
+  if (!after.failed.empty()) {
+    std::exception_ptr error;
+    {
+      const std::lock_guard lock(mutex_);
+      error = death();
+    }
+    for (task* call : after.failed) {
+      if (limited) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
+      discard_call(call, error);
+    }
+  }
+  for (task* call : after.stopped) {
+    std::exception_ptr error;
+    {
+      const std::lock_guard lock(mutex_);
+      error = death();
+    }
+    end_early(call, error, true);
+    call->drop_references(1);
+  }
+  if (after.creation_failed && creation_ && !creation_->is_ready()) {
+    std::exception_ptr error;
+    {
+      const std::lock_guard lock(mutex_);
+      error = death();
+    }
+    fail_unbegun(static_cast<task*>(creation_.get()), error);
+  }
+  if (after.start_life) pool.push_free(&life_, true);
+  if (after.unreferenced) core::get().scheduler.actor_unreferenced(id_);
+}
+
+void actor_core::execute_call(task* call) noexcept {
+  if (!call->claim()) return call->drop_references(1);  // a waiting thread runs it
+  actor_core* self = call->extra()->actor;
+  retain(self);
+  for (int count = 0;; ++count) {
+    const std::uint32_t group = group_of(call);
+    if (!run_claimed(call, 1)) break;  // suspended: `call_ended` follows
+    call = self->next_call(group, call);
+    if (call == nullptr) break;
+    if (count == calls_in_a_row) {
+      set_flags(call, object::runnable);
+      core::get().pool.push_free(call);
+      break;
+    }
+    // Not runnable until now, so nobody else can have claimed it.
+    set_flags(call, object::runnable | object::claimed);
+  }
+  release(self);
+}
+
+bool actor_core::run_call_inline(task* call) noexcept {
+  if (!call->claim()) return false;
+  actor_core* self = call->extra()->actor;
+  retain(self);
+  const std::uint32_t group = group_of(call);
+  if (run_claimed(call, 0)) call_ended(self, group, call);
+  release(self);
+  return true;
+}
+
+void actor_core::call_ended(actor_core* self, std::uint32_t group, task* call) noexcept {
+  if (task* next = self->next_call(group, call)) {
+    set_flags(next, object::runnable);
+    core::get().pool.push_free(next);
+  }
+}
+
+/// The place of an ended call goes to the next one of its group, which the caller runs.
+task* actor_core::next_call(std::uint32_t index, task* ended) noexcept {
+  take_checkpoint();
+  aftermath after;
+  task* next = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    call_group& group = groups_[index];
+    --group.running;
+    running_.erase(std::find(running_.begin(), running_.end(), ended));
+    if (stop_after_call_ && phase_ == phase::alive) {
+      can_restart_ = false;
+      begin_stop("it ended itself with ray::exit_actor", after);
+    }
+    if (phase_ == phase::alive && group.running < group.limit && !group.queue.empty()) {
+      next = group.queue.front();
+      group.queue.pop_front();
+      ++group.running;
+      running_.push_back(next);
+      if (options_.max_pending_calls != 0) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
+    } else {
+      settle(after);
+    }
+  }
+  deliver(after);
+  return next;
+}
+
+// A method that waits for its own actor ----------------------------------------------------------
+
+namespace {
+
+/// The call of `actor` that `target` is or waits for first, if nobody has begun it.
+task* unbegun_call(object* target, const actor_core* actor) noexcept {
+  if (target->operations().run == nullptr || (target->word() & object::claimed) != 0) return nullptr;
+  auto* one = static_cast<task*>(target);
+  const task_extra* extra = one->extra();
+  return extra != nullptr && extra->actor == actor ? one : nullptr;
+}
+
+}  // namespace
+
+actor_core::own_call_guard::own_call_guard(object* target) {
+  if (current_task == nullptr || current_task->extra() == nullptr) return;
+  actor_core* self = current_task->extra()->actor;
+  if (self == nullptr) return;
+  task* call = unbegun_call(target, self);
+  if (call == nullptr) return;
+  const std::lock_guard lock(self->mutex_);
+  const std::uint32_t index = call->extra()->creates_actor ? 0 : group_of(call);
+  if (index != group_of(current_task) && !current_task->extra()->creates_actor) return;
+  call_group& group = self->groups_[index];
+  if (current_task->extra()->creates_actor || group.waiting_for_own + 1 >= group.limit) {
+    throw usage_error(own_call_message(self->describe()));
+  }
+  ++group.waiting_for_own;
+  actor_ = self;
+  group_ = index;
+}
+
+actor_core::own_call_guard::~own_call_guard() {
+  if (actor_ == nullptr) return;
+  const std::lock_guard lock(actor_->mutex_);
+  --actor_->groups_[group_].waiting_for_own;
+}
+
+// Life -------------------------------------------------------------------------------------------
+
+void actor_core::start(task* creation) {
+  creation_ = object_handle::share(creation);
+  task_extra& extra = extra_of(creation);
+  retain(this);
+  extra.actor = this;
+  extra.creates_actor = true;
+  if (options_.max_restarts != 0) {
+    creation_copy_ = creation->operations().make_arguments_copy(creation);
+  }
+  if (options_.lifetime == actor_lifetime::detached) add_handle();
+  head::create_actor request;
+  request.id = id_;
+  request.job = core::get().scheduler.job();
+  request.spec = spec_of(options_, describe());
+  request.type_name = type_name(state_->type());
+  request.name = options_.name;
+  request.name_space = options_.name_space;
+  request.get_if_exists = options_.get_if_exists;
+  request.detached = options_.lifetime == actor_lifetime::detached;
+  request.max_restarts = options_.max_restarts;
+  core::get().scheduler.create_actor(request, this);
+}
+
+void actor_core::stand_for(actor_core* other) noexcept {
+  if (other != nullptr && other->try_add_handle()) stood_for_ = other;
+}
+
+void actor_core::answer(const head::effect& what) noexcept {
+  aftermath after;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto* placed = std::get_if<head::actor_placed>(&what)) {
+      placed_ = true;
+      incarnation_ = placed->incarnation;
+      cls_ = placed->cls;
+      settle(after);
+    } else if (const auto* stop = std::get_if<head::actor_stop>(&what)) {
+      begin_stop(stop->reason, after);
+    } else if (const auto* restarting = std::get_if<head::actor_restarting>(&what)) {
+      restart_wanted_ = true;
+      reason_ = restarting->reason;
+    } else if (const auto* failed = std::get_if<head::actor_failed>(&what)) {
+      end_books(failed->reason, after);
+    } else if (const auto* ended = std::get_if<head::actor_ended>(&what)) {
+      end_books(ended->reason, after);
+    } else if (const auto* infeasible = std::get_if<head::infeasible>(&what)) {
+      infeasible_ = true;
+      end_books(infeasible->text, after);
+    }
+  }
+  deliver(after);
+  if (std::holds_alternative<head::infeasible>(what)) core::get().scheduler.kill_actor(id_, false);
+}
+
+/// The actor is over for all who hold it; what still runs is left to return.
+void actor_core::end_books(const std::string& reason, aftermath& after) {
+  restart_wanted_ = false;
+  if (reason_.empty() || phase_ == phase::waiting) reason_ = reason;
+  if (phase_ == phase::waiting) {
+    phase_ = phase::ended;
+    after.creation_failed = true;
+  } else if (phase_ == phase::alive || phase_ == phase::starting) {
+    begin_stop(reason, after);
+  }
+  fail_queued(after);
+}
+
+/// This incarnation ends: the futures of what runs end now, the state dies when it has returned.
+void actor_core::begin_stop(const std::string& reason, aftermath& after) {
+  if (phase_ == phase::stopping || phase_ == phase::ended) return;
+  reason_ = reason;
+  phase_ = phase::stopping;
+  for (task* call : running_) {
+    call->add_reference();
+    after.stopped.push_back(call);
+  }
+  if (!restart_wanted_) fail_queued(after);
+  settle(after);
+}
+
+void actor_core::fail_queued(aftermath& after) {
+  for (auto& group : groups_) {
+    for (task* call : std::exchange(group.queue, {})) after.failed.push_back(call);
+  }
+  // Calls in lanes fail too, but stay there until their arguments let go of them.
+  for (auto& [caller, calls] : lanes_) {
+    for (task* call : calls) {
+      call->add_reference();
+      after.stopped.push_back(call);
+    }
+  }
+}
+
+/// Whatever the books say is due now.
+void actor_core::settle(aftermath& after) noexcept {
+  const bool due_to_start = phase_ == phase::waiting && placed_ && creation_ready_;
+  const bool due_to_stop = phase_ == phase::stopping && running_.empty();
+  if ((due_to_start || due_to_stop) && !life_queued_) {
+    if (due_to_start) phase_ = phase::starting;
+    life_queued_ = true;
+    references_.fetch_add(1, std::memory_order_relaxed);  // the job's
+    after.start_life = true;
+  }
+  const bool held = handles_.load(std::memory_order_acquire) != 0;
+  if (!held && !unreferenced_told_ && running_.empty() && lanes_.empty() &&
+      (phase_ == phase::alive || phase_ == phase::waiting) &&
+      std::all_of(groups_.begin(), groups_.end(),
+                  [](const call_group& group) { return group.queue.empty(); })) {
+    unreferenced_told_ = true;
+    after.unreferenced = true;
+  }
+}
+
+void actor_core::execute_life(exec::job* item) noexcept {
+  actor_core* self = static_cast<life_job*>(item)->actor;
+  bool starts = false;
+  {
+    const std::lock_guard lock(self->mutex_);
+    starts = self->phase_ == phase::starting;
+  }
+  if (starts) {
+    self->run_constructor();
+  } else {
+    self->stop_state();
+  }
+  release(self);
+}
+
+void actor_core::run_constructor() noexcept {
+  std::exception_ptr error;
+  auto* creation = static_cast<task*>(creation_.get());
+  if (creation->claim()) {
+    run_claimed(creation, 1);
+    if ((creation->word() & object::failed) != 0) error = creation->error();
+  } else {
+    error = construct_again();
+  }
+  aftermath after;
+  std::int64_t incarnation = 0;
+  std::string reason;
+  {
+    const std::lock_guard lock(mutex_);
+    life_queued_ = false;
+    incarnation = incarnation_;
+    if (error != nullptr) {
+      reason_ = reason = phase_ == phase::stopping ? reason_ : constructor_threw(error);
+      phase_ = phase::ended;
+      placed_ = false;
+      fail_queued(after);
+      after.creation_failed = true;
+    } else if (phase_ == phase::starting) {
+      phase_ = phase::alive;
+      checkpoint_due_ = next_checkpoint();
+      for (auto& group : groups_) start_calls(group, after);
+      settle(after);
+    } else {
+      settle(after);
+    }
+  }
+  deliver(after);
+  if (error != nullptr) core::get().scheduler.actor_died(id_, incarnation, reason, false);
+}
+
+/// Another incarnation: from the last checkpoint, else by the constructor again.
+std::exception_ptr actor_core::construct_again() noexcept {
+  try {
+    if (core::get().stopping()) throw usage_error(session_over_text());
+    if (checkpoint_) {
+      checkpoint_source source(checkpoint_->bytes());
+      state_->load(source);
+      return nullptr;
+    }
+    auto* creation = static_cast<task*>(creation_.get());
+    creation->operations().restore_arguments(creation, creation_copy_);
+    task_access::arguments_gone(creation) = false;
+    return run_again(creation);
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+void actor_core::stop_state() noexcept {
+  state_->destroy();
+  std::int64_t incarnation = 0;
+  std::string reason;
+  bool can_restart = false;
+  aftermath after;
+  {
+    const std::lock_guard lock(mutex_);
+    life_queued_ = false;
+    placed_ = false;
+    stop_after_call_ = false;
+    phase_ = restart_wanted_ ? phase::waiting : phase::ended;
+    restart_wanted_ = false;
+    incarnation = incarnation_;
+    reason = reason_;
+    can_restart = std::exchange(can_restart_, true);
+    after.creation_failed = phase_ == phase::ended;
+  }
+  deliver(after);
+  core::get().scheduler.actor_died(id_, incarnation, reason, can_restart);
+}
+
+void actor_core::kill(bool restart) {
+  require_session();
+  core::get().scheduler.kill_actor(id_, restart);
+}
+
+void actor_core::exit() noexcept {
+  const std::lock_guard lock(mutex_);
+  stop_after_call_ = true;
+}
+
+void actor_core::abandon() noexcept {
+  const std::lock_guard lock(mutex_);
+  phase_ = phase::ended;
+  reason_ = "another actor of that name exists and was used instead";
+}
+
+void actor_core::end_session() noexcept {
+  aftermath after;
+  {
+    const std::lock_guard lock(mutex_);
+    restart_wanted_ = false;
+    if (reason_.empty()) reason_ = session_over_text();
+    if (phase_ != phase::ended) phase_ = phase::stopping;
+    life_queued_ = true;  // nothing is queued any more: `end_state` does the rest
+    fail_queued(after);
+    after.creation_failed = true;
+  }
+  deliver(after);
+}
+
+void actor_core::end_state() noexcept {
+  state_->destroy();
+  const std::lock_guard lock(mutex_);
+  phase_ = phase::ended;
+}
+
+// Checkpoints ------------------------------------------------------------------------------------
+
+std::chrono::steady_clock::time_point actor_core::next_checkpoint() const noexcept {
+  if (options_.checkpoint_every == forever) return std::chrono::steady_clock::time_point::max();
+  return std::chrono::steady_clock::now() + options_.checkpoint_every;
+}
+
+/// Called by the thread that has just ended a call and still has its place: when no other call runs,
+/// none can begin, and the state is at rest.
+void actor_core::take_checkpoint() noexcept {
+  if (options_.checkpoint_every == forever) return;
+  {
+    const std::lock_guard lock(mutex_);
+    if (phase_ != phase::alive || running_.size() != 1 ||
+        std::chrono::steady_clock::now() < checkpoint_due_) {
+      return;
+    }
+    phase_ = phase::starting;  // nothing begins
+  }
+  std::optional<image> taken;
+  try {
+    taken.emplace();
+    state_->save(*taken);
+  } catch (const std::exception& error) {
+    taken.reset();
+    log(log_level::warning, checkpoint_failed_message(describe(), error.what()));
+  } catch (...) {
+    taken.reset();
+    log(log_level::warning, checkpoint_failed_message(describe(), "an exception of unknown type"));
+  }
+  aftermath after;
+  {
+    const std::lock_guard lock(mutex_);
+    if (phase_ == phase::starting) phase_ = phase::alive;
+    if (taken) std::swap(checkpoint_, taken);
+    checkpoint_due_ = next_checkpoint();
+    for (auto& group : groups_) start_calls(group, after);
+  }
+  deliver(after);
+}
+
+// The public side --------------------------------------------------------------------------------
+
+actor_core* new_actor(actor_options options, std::unique_ptr<actor_state> state) {
+  require_session();
+  check_actor_options(options, *state);
+  if (options.name_space.empty()) options.name_space = core::get().options.name_space;
+  return new actor_core(std::move(options), std::move(state));
+}
+
+actor_core* start_actor(actor_core* actor, task* creation) {
+  actor->start(creation);
+  if (actor_core* other = actor->stood_for()) {
+    actor->abandon();
+    actor->drop_handle();
+    return other;
+  }
+  return actor;
+}
+
+void add_actor_handle(actor_core* actor) noexcept { actor->add_handle(); }
+void drop_actor_handle(actor_core* actor) noexcept { actor->drop_handle(); }
+actor_state& state_of(actor_core* actor) noexcept { return actor->state(); }
+actor_id id_of(actor_core* actor) noexcept { return actor->id(); }
+object_handle ready_of(actor_core* actor) { return actor->ready(); }
+void kill_actor(actor_core* actor, bool restart) { actor->kill(restart); }
+
+actor_core* find_actor_core(const std::string& name, const std::string& name_space) {
+  require_session();
+  return core::get().scheduler.find_actor(
+      name, name_space.empty() ? core::get().options.name_space : name_space);
+}
+
+void set_actor_call(task* call, actor_core* actor,
+                    const std::shared_ptr<const call_options>& options) {
+  actor->reserve_call(call, options.get());
+}
+
+}  // namespace ray::detail

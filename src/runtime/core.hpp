@@ -1,0 +1,77 @@
+/// The runtime of this process: the one place where the engines and the machines meet.
+///
+/// There is one core, made when first used and never destroyed, so that a thread that races with the
+/// end of a session touches valid memory; a session starts and stops it. Everything here is
+/// type-erased: the templates of the public headers end at these calls.
+#pragma once
+
+#include "exec/pool.hpp"
+#include "runtime/courier.hpp"
+#include "runtime/interrupts.hpp"
+#include "runtime/scheduling.hpp"
+#include "runtime/session_options.hpp"
+#include "runtime/timers.hpp"
+#include "store/object_store.hpp"
+
+#include <ray/detail/runtime/task.hpp>
+#include <ray/id.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+namespace ray::detail {
+
+/// The task that this thread runs, or null; of nested ones the innermost.
+extern constinit thread_local task* current_task;
+
+class core {
+ public:
+  [[nodiscard]] static core& get() noexcept {
+    static core& one = *new core;
+    return one;
+  }
+
+  /// Starts a session. Throws usage_error when one runs.
+  void start(runtime::session_options options);
+  /// Ends it: what waits ends with usage_error, what runs is asked to stop and joined.
+  void stop() noexcept;
+
+  [[nodiscard]] bool running() const noexcept {
+    return phase_.load(std::memory_order_relaxed) == phase::running;
+  }
+  /// True from the moment when the session begins to end.
+  [[nodiscard]] bool stopping() const noexcept {
+    return phase_.load(std::memory_order_relaxed) != phase::running;
+  }
+
+  /// The session's store, or null. Shared with the values that it tracks, which may outlive the
+  /// session in views.
+  [[nodiscard]] std::shared_ptr<store::object_store> objects() noexcept {
+    const std::lock_guard lock(objects_mutex_);
+    return objects_;
+  }
+
+  exec::pool pool;
+  interrupts interruptions;
+  timers clock;
+  courier messenger;
+  scheduling scheduler;
+  runtime::session_options options;
+  node_id node;
+  job_id job;
+
+ private:
+  core() = default;
+  void set_objects(std::shared_ptr<store::object_store> objects) noexcept {
+    const std::lock_guard lock(objects_mutex_);
+    objects_.swap(objects);
+  }
+
+  enum class phase { stopped, starting, running, stopping };
+  std::atomic<phase> phase_{phase::stopped};
+  std::mutex objects_mutex_;
+  std::shared_ptr<store::object_store> objects_;
+};
+
+}  // namespace ray::detail

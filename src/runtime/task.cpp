@@ -1,0 +1,215 @@
+/// A task's way through the process: submitted, run, ended. The plain task (one CPU, no options)
+/// passes through here without a lock; what only others need is behind `extra_`.
+#include <ray/detail/runtime/task.hpp>
+
+#include "runtime/actor_core.hpp"
+#include "runtime/ancestry.hpp"
+#include "runtime/attempt.hpp"
+#include "runtime/core.hpp"
+#include "runtime/messages.hpp"
+#include "runtime/object_hooks.hpp"
+#include "runtime/stripes.hpp"
+#include "runtime/task_extra.hpp"
+
+#include <ray/detail/base/error_value.hpp>
+#include <ray/error.hpp>
+
+#include <mutex>
+
+namespace ray::detail {
+
+constinit thread_local task* current_task = nullptr;
+
+namespace {
+
+// What the function of the task that this thread runs has thrown; see `task_failed`.
+constinit thread_local std::exception_ptr* thrown = nullptr;
+
+void execute_task(exec::job* item) noexcept {
+  auto* one = static_cast<task*>(item);
+  task_extra* extra = one->extra();
+  if (extra != nullptr && extra->actor != nullptr) return actor_core::execute_call(one);
+  if (!one->claim()) return one->drop_references(1);  // run inline or cancelled meanwhile
+  run_claimed(one, 1);
+}
+
+/// A parent that has ended is passed over, so that a chain of tasks that start each other and end
+/// does not keep all of its members.
+void skip_ended_parents(task* one) noexcept {
+  task* parent = task_access::parent(one);
+  if (parent == nullptr || parent == current_task || !parent->is_ready()) return;
+  replace_parent(one, living_ancestor(parent));
+}
+
+/// The end of an attempt: lets go of the arguments, then publishes or not.
+void end_arguments(task* one) noexcept {
+  if (one->operations().destroy_arguments != nullptr &&
+      !std::exchange(task_access::arguments_gone(one), true)) {
+    one->operations().destroy_arguments(one);
+  }
+}
+
+void fail_with(task* one, std::exception_ptr error) noexcept {
+  one->fail(portable_exception(std::move(error), describe(one)));
+}
+
+void complete(task* one, outcome how, std::uint64_t references) noexcept {
+  end_arguments(one);
+  if (one->extra() != nullptr) [[unlikely]] end_of_attempt(one);
+  if (core::get().interruptions.cancelled_parents.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    end_if_cancelled(one);
+  }
+  skip_ended_parents(one);
+  references += task_access::credits(one);
+  if (how == outcome::value) {
+    one->publish(references);
+  } else {
+    one->drop_references(references);
+  }
+}
+
+}  // namespace
+
+task::task(const block_operations& operations, void* value) noexcept
+    : object(operations, value, initial_word), exec::job(execute_task) {}
+
+void require_session() {
+  if (!core::get().running()) [[unlikely]] throw_no_session();
+}
+
+void submit(task* one) noexcept {
+  if (task* parent = current_task) {
+    task_access::parent(one) = parent;
+    std::uint32_t& credits = task_access::credits(parent);
+    if (credits == 0) [[unlikely]] {
+      task_access::word(parent).fetch_add(object::one_reference * task::child_credits,
+                                          std::memory_order_relaxed);
+      credits = task::child_credits;
+    }
+    --credits;
+  }
+  auto& unready = task_access::unready(one);
+  // Without dependencies nobody else knows the task yet, and plain stores do.
+  if (unready.load(std::memory_order_relaxed) == 1 && one->extra() == nullptr) {
+    unready.store(0, std::memory_order_relaxed);
+    task_access::word(one).store(task::initial_word | object::runnable, std::memory_order_relaxed);
+    core::get().pool.push(one);
+    return;
+  }
+  if (one->extra() != nullptr && one->extra()->actor != nullptr) {
+    return actor_core::accept(one);
+  }
+  if (unready.fetch_sub(1, std::memory_order_acq_rel) == 1) make_runnable(one);
+}
+
+void add_dependency(task* one, waiter& link, object* target) noexcept {
+  link.context = one;
+  link.notify = [](waiter* from, object*) noexcept {
+    auto* waiting = static_cast<task*>(from->context);
+    // Acquire and release: who makes the task runnable sees all its arguments ready.
+    if (task_access::unready(waiting).fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      make_runnable(waiting);
+    }
+  };
+  task_access::unready(one).fetch_add(1, std::memory_order_relaxed);
+  if (!target->add_waiter(link)) {
+    task_access::unready(one).fetch_sub(1, std::memory_order_acq_rel);
+  }
+}
+
+void make_runnable(task* one) noexcept {
+  core& runtime = core::get();
+  task_extra* extra = one->extra();
+  if (extra != nullptr) {
+    if (extra->actor != nullptr) return actor_core::arguments_ready(one);
+    if (extra->settings != nullptr) {
+      switch (extra->settings->resources) {
+        case call_settings::need::plain:
+          break;
+        case call_settings::need::free:
+          task_access::word(one).fetch_or(object::runnable, std::memory_order_release);
+          return runtime.pool.push_free(one);
+        case call_settings::need::classed:
+          return runtime.scheduler.enqueue(one);
+      }
+    }
+  }
+  task_access::word(one).fetch_or(object::runnable, std::memory_order_release);
+  runtime.pool.push(one);
+}
+
+bool run_claimed(task* one, std::uint64_t references) noexcept {
+  if (references == 0 && one->operations().may_suspend) {
+    one->add_reference();  // a suspended task may outlive its handles
+    references = 1;
+  }
+  core& runtime = core::get();
+  task* outer = std::exchange(current_task, one);
+  outcome how = outcome::failed;
+  std::exception_ptr error;
+  std::exception_ptr* outer_thrown = std::exchange(thrown, &error);
+  do {
+    error = nullptr;
+    const bool special =
+        one->extra() != nullptr || runtime.stopping() ||
+        runtime.interruptions.cancelled_parents.load(std::memory_order_relaxed) != 0;
+    if (special && !begin_attempt(one)) [[unlikely]] break;
+    how = one->operations().run(one);
+  } while (error != nullptr && try_again(one, error));
+  thrown = outer_thrown;
+  current_task = outer;
+  // A suspended task may already run, or have ended, on another thread.
+  if (how == outcome::suspended) return false;
+  if (error != nullptr) [[unlikely]] fail_with(one, std::move(error));
+  complete(one, how, references);
+  return true;
+}
+
+void finish_suspended(task* one, outcome how, std::exception_ptr error) noexcept {
+  const task_extra* extra = one->extra();
+  actor_core* actor = extra != nullptr ? extra->actor : nullptr;
+  const std::uint32_t group = extra != nullptr ? extra->group : 0;
+  if (actor != nullptr) actor_core::retain(actor);
+  bool ended = true;
+  if (error != nullptr && try_again(one, error)) {
+    ended = run_claimed(one, 1);
+  } else {
+    if (error != nullptr) fail_with(one, std::move(error));
+    complete(one, how, 1);
+  }
+  if (actor == nullptr) return;
+  if (ended) actor_core::call_ended(actor, group, one);
+  actor_core::release(actor);
+}
+
+/// Runs the function of a task that has ended once more: an actor's constructor, for its next
+/// incarnation.
+std::exception_ptr run_again(task* one) noexcept {
+  std::exception_ptr error;
+  std::exception_ptr* outer_thrown = std::exchange(thrown, &error);
+  task* outer = std::exchange(current_task, one);
+  one->operations().run(one);
+  current_task = outer;
+  thrown = outer_thrown;
+  end_arguments(one);
+  return error;
+}
+
+void task_failed(task*, std::exception_ptr error) noexcept { *thrown = std::move(error); }
+
+void dismantle(task* one) noexcept {
+  end_arguments(one);
+  if (one->extra() != nullptr) destroy_extra(one);
+  if ((one->word() & object::cancels_children) != 0) {
+    core::get().interruptions.cancelled_parents.fetch_sub(1, std::memory_order_relaxed);
+  }
+  task* parent = task_access::parent(one);
+  if (parent == nullptr) return;
+  if (parent == current_task) {
+    ++task_access::credits(parent);  // the usual case: a child dies before its parent's function ends
+  } else {
+    parent->drop_references(1);
+  }
+}
+
+}  // namespace ray::detail

@@ -1,0 +1,67 @@
+/// Files by descriptor: whole reads and writes over the system calls, which may be interrupted or
+/// transfer less than asked, and the one error that everything about spill files throws.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace ray::detail::store {
+
+/// The two system calls that a failing disk makes fail. Tests put others in their place.
+struct io_calls {
+  ssize_t (*write)(int file, const iovec* parts, int count, off_t offset);
+  ssize_t (*read)(int file, void* bytes, std::size_t size, off_t offset);
+};
+extern const io_calls system_io;
+
+/// A spill file or directory failed: what was tried, on which path, and why. It never leaves the
+/// store, which knows the object and makes one of `ray::error` of it.
+class spill_failure : public std::runtime_error {
+ public:
+  /// "cannot ACTION PATH: the text of CODE (remedy)".
+  spill_failure(const char* action, const std::string& path, int code);
+  using std::runtime_error::runtime_error;
+};
+
+/// Owns an open file.
+class file_descriptor {
+ public:
+  file_descriptor() noexcept = default;
+  explicit file_descriptor(int number) noexcept : number_(number) {}
+  file_descriptor(file_descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  file_descriptor& operator=(file_descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~file_descriptor();
+
+  [[nodiscard]] int get() const noexcept { return number_; }
+  [[nodiscard]] bool valid() const noexcept { return number_ >= 0; }
+  /// Gives the file away without closing it.
+  [[nodiscard]] int release() noexcept { return std::exchange(number_, -1); }
+
+ private:
+  int number_ = -1;
+};
+
+/// `openat` that an interruption does not end; close-on-exec, never through a symbolic link.
+[[nodiscard]] file_descriptor open_at(int directory, const char* name, int flags,
+                                      unsigned mode = 0) noexcept;
+
+/// Writes both parts, one behind the other, at `offset`. Throws `spill_failure` naming `path`; how
+/// much is in the file then is not known.
+void write_all(const io_calls& calls, int file, std::span<const std::byte> first,
+               std::span<const std::byte> second, std::uint64_t offset, const std::string& path);
+
+/// Reads up to `bytes.size()` bytes and returns how many there were before the file's end.
+[[nodiscard]] std::size_t read_up_to(const io_calls& calls, int file, std::span<std::byte> bytes,
+                                     std::uint64_t offset, const std::string& path);
+
+}  // namespace ray::detail::store

@@ -1,0 +1,95 @@
+/// Writes serialized objects into spill files, one record behind the other, through one bounded
+/// buffer. Small pieces are gathered there, those of several objects together; large contiguous ones
+/// go to the file from where they lie. Both are checksummed on the way, a chunk at a time.
+#pragma once
+
+#include <ray/detail/base/value_operations.hpp>
+#include <ray/id.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/checksum.hpp"
+#include "store/file_io.hpp"
+#include "store/record.hpp"
+#include "store/spill_files.hpp"
+
+namespace ray::detail::store {
+
+/// The sink of the serializers: `begin`, any number of `write`, then `finish` or `abandon`.
+///
+/// A finished record may still be in the buffer: its object must stay in memory until `durable()`
+/// has passed it. After a failure nothing works until `reset`, so that a serializer which swallows
+/// the exception of a full disk cannot make a record with a gap. One thread at a time.
+class record_writer final : public byte_sink {
+ public:
+  record_writer(spill_files& files, const io_calls& calls);
+  ~record_writer();
+
+  record_writer(const record_writer&) = delete;
+  record_writer& operator=(const record_writer&) = delete;
+
+  /// Starts a record, in a new file if the current one is full or `expected` bytes would not fit.
+  /// Throws `spill_failure`, as do the next three.
+  void begin(object_id id, std::size_t expected);
+  void write(std::span<const std::byte> bytes) override;
+  [[nodiscard]] record finish();
+  /// Empties the buffer into the file.
+  void flush();
+
+  /// Forgets what was written since `begin`.
+  void abandon() noexcept;
+  /// After a failure: gives the file up, cut behind the last durable record.
+  void reset() noexcept;
+  /// Frees the buffer, which must have been flushed; the next `begin` makes it again.
+  void rest() noexcept;
+
+  /// What went wrong since the last `reset`, if anything.
+  [[nodiscard]] const std::optional<std::string>& failure() const noexcept { return failure_; }
+  /// Records finished since the start, and how many of these are in their files.
+  [[nodiscard]] std::uint64_t finished() const noexcept { return finished_; }
+  [[nodiscard]] std::uint64_t durable() const noexcept { return durable_; }
+
+ private:
+  static constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
+  /// Pieces from this size on are not copied into the buffer.
+  static constexpr std::size_t direct_bytes = std::size_t{64} * 1024;
+
+  [[nodiscard]] std::uint64_t end() const noexcept { return flushed_ + filled_; }
+  void append(std::span<const std::byte> bytes);
+  void flush_before(std::span<const std::byte> direct);
+  void put(std::span<const std::byte> first, std::span<const std::byte> second,
+           std::uint64_t offset);
+  void sum_buffered() noexcept;
+  void close_chunk();
+
+  spill_files& files_;
+  const io_calls& calls_;
+  spill_file* file_ = nullptr;
+  file_descriptor descriptor_;
+  std::string path_;
+  std::unique_ptr<std::byte[]> buffer_;
+  std::size_t filled_ = 0;
+  std::uint64_t flushed_ = 0;  // offset in the file at which the buffer will be written
+  std::uint64_t finished_ = 0;
+  std::uint64_t durable_ = 0;
+  std::optional<std::string> failure_;
+
+  // The record under way.
+  bool open_ = false;
+  object_id id_{};
+  std::uint64_t start_ = 0;
+  std::uint64_t length_ = 0;
+  std::size_t chunk_filled_ = 0;
+  std::size_t unsummed_ = 0;  // from here on the buffer holds bytes that `sum_` has not seen
+  bool streamed_ = false;     // `sum_` has seen a part of this chunk
+  running_checksum sum_;
+  std::vector<std::uint64_t> sums_;  // of the closed chunks
+};
+
+}  // namespace ray::detail::store
