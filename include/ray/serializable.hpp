@@ -58,6 +58,15 @@ consteval void require_serializable() {
   using detail::obstacle;
   constexpr obstacle why = detail::obstacle_of<std::remove_const_t<T>>;
 
+  // The innermost reason first. A constant, because g++ compiles what only calls need too late.
+  if constexpr (why == obstacle::part) {
+    detail::require_parts(typename detail::travel_rule<std::remove_const_t<T>>::made_of{});
+  } else if constexpr (why == obstacle::aggregate_member) {
+    [[maybe_unused]] constexpr bool asked =
+        detail::aggregate::initializable_without_throwing<T, detail::require_member<T>>(
+            std::make_index_sequence<detail::aggregate::element_count<T>>{});
+  }
+
   static_assert(why != obstacle::incomplete,
                 "ray: this type is only declared here, so it cannot be seen whether it may travel; "
                 "include its definition first");
@@ -117,7 +126,7 @@ consteval void require_serializable() {
                 "be told from a value; pass what it needs as arguments, or use ray::bind(f, "
                 "values...)");
   static_assert(why != obstacle::aggregate_member,
-                "ray: this aggregate has a member that cannot travel (the next message says which "
+                "ray: this aggregate has a member that cannot travel (another message says which "
                 "type and why); change the member, or give the class a serialize function");
   static_assert(why != obstacle::aggregate_reference,
                 "ray: this aggregate has a reference member (or a const one beside what cannot be "
@@ -138,15 +147,6 @@ consteval void require_serializable() {
   static_assert(why != obstacle::unknown_class,
                 "ray: this class cannot be turned into bytes; give it a cereal serialize function, "
                 "or save and load");
-
-  if constexpr (why == obstacle::part) {
-    detail::require_parts(typename detail::travel_rule<std::remove_const_t<T>>::made_of{});
-  } else if constexpr (why == obstacle::aggregate_member) {
-    // A constant, because g++ compiles what only calls would need too late.
-    [[maybe_unused]] constexpr bool asked =
-        detail::aggregate::initializable_without_throwing<T, detail::require_member<T>>(
-            std::make_index_sequence<detail::aggregate::element_count<T>>{});
-  }
 }
 
 }  // namespace ray

@@ -145,7 +145,11 @@ std::filesystem::filesystem_error read_filesystem(input_archive& archive) {
   std::string first;
   std::string second;
   archive(first, second);
-  return {text, first, second, code};
+  // The text names as many paths as the constructor was given.
+  using std::filesystem::filesystem_error;
+  if (first.empty() && second.empty()) return filesystem_error(text, code);
+  if (second.empty()) return filesystem_error(text, first, code);
+  return filesystem_error(text, first, second, code);
 }
 
 void write_regex(output_archive& archive, const std::regex_error& error) {

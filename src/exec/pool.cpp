@@ -385,47 +385,62 @@ void pool::deposit(std::int64_t count) {
   }
 }
 
-blocking_region::blocking_region() : worker_(pool::this_worker()) {
-  if (worker_ == nullptr) return;
-  before_ = worker_->token_.exchange(worker::token_state::none, std::memory_order_relaxed);
-  pool& owner = *worker_->pool_;
-  if (before_ != worker::token_state::none) owner.give_token();
+blocking_region::blocking_region() : record_(this_thread()) {
+  if (worker* self = record_.running) {
+    before_ = self->token_.exchange(worker::token_state::none, std::memory_order_relaxed);
+    pool_ = self->pool_;
+    if (before_ != worker::token_state::none) pool_->give_token();
+  } else {
+    pool_ = record_.borrowed_from;
+    if (pool_ == nullptr) return;
+    pool_->give_token();
+  }
   heavy_fence();
-  if (owner.free_work_pending() ||
-      (owner.tokens_.load(std::memory_order_relaxed) > 0 && owner.token_work_pending())) {
-    owner.wake_or_add();
+  if (pool_->free_work_pending() ||
+      (pool_->tokens_.load(std::memory_order_relaxed) > 0 && pool_->token_work_pending())) {
+    pool_->wake_or_add();
   }
 }
 
 blocking_region::~blocking_region() {
-  if (worker_ == nullptr || before_ == worker::token_state::none) return;
-  worker_->pool_->tokens_.fetch_sub(1, std::memory_order_relaxed);
-  worker_->token_.store(before_, std::memory_order_relaxed);
+  if (pool_ == nullptr) return;
+  worker* self = record_.running;
+  if (self != nullptr && before_ == worker::token_state::none) return;
+  pool_->tokens_.fetch_sub(1, std::memory_order_relaxed);
+  if (self != nullptr) self->token_.store(before_, std::memory_order_relaxed);
 }
 
 token_region::token_region(pool& owner)
-    : pool_(owner), worker_(pool::this_worker()), state_(state::refused) {
-  if (worker_ != nullptr) {
-    auto expected = worker::token_state::lendable;
-    if (worker_->token_.load(std::memory_order_relaxed) == worker::token_state::held) {
+    : pool_(owner), record_(this_thread()), state_(state::refused) {
+  worker* self = record_.running;
+  if (self == nullptr) {
+    if (record_.borrowed_from != nullptr) {
       state_ = state::had_it;
-    } else if (worker_->token_.compare_exchange_strong(expected, worker::token_state::held,
-                                                       std::memory_order_relaxed)) {
-      state_ = state::was_lendable;
-    } else if (pool_.try_acquire_token(*worker_)) {
+    } else if (pool_.try_take_token()) {
+      record_.borrowed_from = &pool_;
       state_ = state::from_pool;
     }
-  } else if (pool_.try_take_token()) {
+    return;
+  }
+  auto expected = worker::token_state::lendable;
+  if (self->token_.load(std::memory_order_relaxed) == worker::token_state::held) {
+    state_ = state::had_it;
+  } else if (self->token_.compare_exchange_strong(expected, worker::token_state::held,
+                                                  std::memory_order_relaxed)) {
+    state_ = state::was_lendable;
+  } else if (pool_.try_acquire_token(*self)) {
     state_ = state::from_pool;
   }
 }
 
 token_region::~token_region() {
   if (state_ == state::was_lendable) {
-    worker_->token_.store(worker::token_state::lendable, std::memory_order_relaxed);
+    record_.running->token_.store(worker::token_state::lendable, std::memory_order_relaxed);
   } else if (state_ == state::from_pool) {
-    if (worker_ != nullptr) {
-      worker_->token_.store(worker::token_state::none, std::memory_order_relaxed);
+    if (worker* self = record_.running) {
+      self->token_.store(worker::token_state::none, std::memory_order_relaxed);
+    } else {
+      record_.borrowed_from = nullptr;
     }
     pool_.give_token();
     pool_.notify();

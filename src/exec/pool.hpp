@@ -151,8 +151,7 @@ class pool {
   std::unique_ptr<threads> threads_;
 };
 
-/// While it lives, this thread is about to sleep: its token goes to another thread. Does nothing on
-/// threads that are not the pool's.
+/// While it lives, this thread is about to sleep: its token, if it has one, goes to another thread.
 class blocking_region {
  public:
   blocking_region();
@@ -161,7 +160,8 @@ class blocking_region {
   ~blocking_region();
 
  private:
-  worker* worker_;
+  thread_record& record_;
+  pool* pool_ = nullptr;  // whose token was given up
   worker::token_state before_ = worker::token_state::none;
 };
 
@@ -177,7 +177,7 @@ class token_region {
  private:
   enum class state : std::uint8_t { refused, had_it, from_pool, was_lendable };
   pool& pool_;
-  worker* worker_;
+  thread_record& record_;
   state state_;
 };
 

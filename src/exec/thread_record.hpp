@@ -11,11 +11,13 @@
 
 namespace ray::detail::exec {
 
+class pool;
 class worker;
 
 struct thread_record {
   detail::parker parker;
-  worker* running = nullptr;  // the worker of a pool thread, else null
+  worker* running = nullptr;      // the worker of a pool thread, else null
+  pool* borrowed_from = nullptr;  // on other threads: whose token it has, to run a task inline
   std::uintptr_t stack_low = 0;
   std::size_t stack_size = 0;
   thread_record* next_free = nullptr;

@@ -134,20 +134,27 @@ bool scheduler::still_has_room(pool& here) {
   return enough;
 }
 
+/// The first who could draws. One that draws already goes on unless the order between them is plain:
+/// with every change of the jobs' shares taken for a reason, nobody would ever have his whole.
 void scheduler::choose_drawer(pool& here) {
-  if (here.all_blocked) return;
+  if (here.drawer == nowhere && here.all_blocked) return;
   for (const party_key& who : here.order) {
     for (const line_key& next : parties_[who.party]->lines) {
+      if (next.line == here.drawer) return;
       line& one = *lines_[next.line];
       if (one.no_room_at == here.room_version) continue;
+      if (here.drawer != nowhere && !outranks(next, here.drawer)) break;
       ++looked_at_;
       std::vector<place> named;
-      if (find_accounts(here, next.line, named))
-        return start_drawing(here, next.line, std::move(named));
+      if (find_accounts(here, next.line, named)) {
+        stop_drawing(here);
+        start_drawing(here, next.line, std::move(named));
+        return;
+      }
       one.no_room_at = here.room_version;
     }
   }
-  here.all_blocked = true;
+  if (here.drawer == nowhere) here.all_blocked = true;
 }
 
 /// Where the line would fit if all that ends by itself had ended.
@@ -202,12 +209,14 @@ place scheduler::account_to_draw_on(const line& one) const {
 }
 
 /// Between jobs only the jobs' priorities count.
-bool scheduler::outranks(place left, place right) const {
-  const line_spec& one = lines_[left]->spec;
+bool scheduler::outranks(const line_key& left, place right) const {
+  const line_spec& one = lines_[left.line]->spec;
   const line_spec& other = lines_[right]->spec;
   if (jobs_[one.job].priority != jobs_[other.job].priority)
     return jobs_[one.job].priority > jobs_[other.job].priority;
-  return one.job == other.job && one.priority > other.priority;
+  if (one.job != other.job) return false;
+  if (one.priority != other.priority) return one.priority > other.priority;
+  return left.usage < key_of(right).usage;
 }
 
 /// Whether the drawer's need goes before tasks that run on slots of `from`. Among equals the one

@@ -105,9 +105,9 @@ struct standing {
   class_id cls = {};
   std::int64_t slots = 0;
 };
-/// Slots come back. `idle`: there was no work for them, so the standing demand falls by as many;
-/// the caller states it anew when it has work. Without it they are granted again in the class's
-/// turn.
+/// Slots come back. `idle`: there was no work for them, so the standing demand falls to what is left;
+/// the caller states it anew when it has more work than slots. Otherwise they are granted again in
+/// the class's turn.
 struct release {
   class_id cls = {};
   node_id node = {};

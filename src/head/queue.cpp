@@ -207,13 +207,6 @@ void scheduler::enter(place index, bool fresh) {
   if (one.cpu.empty()) ++here.waiting_without_cpu;
   here.all_blocked = false;
   unsettle(here.self);
-  // One of a higher priority takes over what is held, if it can use it.
-  if (here.drawer != nowhere && outranks(index, here.drawer)) {
-    std::vector<place> named;
-    if (!find_accounts(here, index, named)) return;
-    stop_drawing(here);
-    start_drawing(here, index, std::move(named));
-  }
 }
 
 void scheduler::leave(place index) {
@@ -271,8 +264,12 @@ void scheduler::settle_pool(pool& here) {
   while (true) {
     if (here.redraw) renew_drawing(here);
     if (here.waiting == 0 || !here.open) here.dirty.clear();
-    if (!here.dirty.empty()) serve(here);
-    if (here.drawer == nowhere && here.waiting != 0 && here.open) choose_drawer(here);
+    if (here.waiting != 0 && here.open) {
+      // Who is to draw from now on comes before others are served with what has come back.
+      choose_drawer(here);
+      if (!here.dirty.empty()) serve(here);
+      choose_drawer(here);
+    }
     if (here.dirty.empty() && !here.redraw) break;
   }
   update_recalls(here);

@@ -25,8 +25,9 @@ place keep(std::vector<std::unique_ptr<Thing>>& things, std::vector<place>& free
 
 scheduler::scheduler() {
   auto cluster = std::make_unique<pool>();
+  pool* const made = cluster.get();
   cluster->books = &nodes_;
-  cluster->self = keep(pools_, free_pools_, std::move(cluster));
+  made->self = keep(pools_, free_pools_, std::move(cluster));
 }
 
 void scheduler::add_node(place node, const request& total) {
@@ -196,8 +197,10 @@ void scheduler::change_room(pool& of, place account, const request& need, std::i
   if (times > 0) {
     ++of.room_version;
     of.all_blocked = false;
+    unsettle(of.self);
   } else if (std::ranges::find(of.named, account) != of.named.end()) {
     of.redraw = true;
+    unsettle(of.self);
   }
 }
 
@@ -265,7 +268,7 @@ std::int64_t scheduler::release(place index, place account, std::int64_t slots, 
   }
   came_back(to, account);
   if (one.standing) {
-    if (idle) one.standing_slots = std::max<std::int64_t>(0, one.standing_slots - slots);
+    if (idle) one.standing_slots = std::min(one.standing_slots, one.granted);
     one.missing = one.standing_slots - one.granted;
   }
   if (one.waiting) {

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -34,8 +35,8 @@ std::string remedy(int code) {
   }
 }
 
-/// A write beyond RLIMIT_FSIZE does not only fail: it raises a signal that ends the process. So
-/// the limit is looked at first, and the write fails as on a full disk.
+/// What goes beyond RLIMIT_FSIZE does not only fail: it raises a signal that ends the process. So
+/// the limit is looked at first, and a write fails as on a full disk.
 bool beyond_size_limit(std::uint64_t end) noexcept {
   rlimit limit{};
   return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
@@ -109,6 +110,12 @@ std::size_t read_up_to(const io_calls& calls, int file, std::span<std::byte> byt
     done += static_cast<std::size_t>(result);
   }
   return done;
+}
+
+bool reserve_space(int file, std::uint64_t begin, std::uint64_t end) noexcept {
+  return !beyond_size_limit(end) &&
+         ::fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
+                     static_cast<off_t>(end - begin)) == 0;
 }
 
 }  // namespace ray::detail::store

@@ -64,4 +64,8 @@ void write_all(const io_calls& calls, int file, std::span<const std::byte> first
 [[nodiscard]] std::size_t read_up_to(const io_calls& calls, int file, std::span<std::byte> bytes,
                                      std::uint64_t offset, const std::string& path);
 
+/// Reserves blocks of the disk for that part of the file, whose size stays as it is. False where the
+/// file system cannot, or has no room.
+[[nodiscard]] bool reserve_space(int file, std::uint64_t begin, std::uint64_t end) noexcept;
+
 }  // namespace ray::detail::store

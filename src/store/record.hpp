@@ -12,9 +12,10 @@ struct spill_file;
 
 inline constexpr std::uint32_t record_magic = 0x53594152;  // "RAYS"
 inline constexpr std::uint16_t record_version = 1;
-/// Checksums are taken by the chunk: small enough to be still in the second-level cache when the
-/// chunk goes to the kernel or to its reader, large enough that a system call a chunk costs nothing.
-inline constexpr std::size_t chunk_bytes = std::size_t{256} * 1024;
+/// Checksums are taken by the chunk, whose limits are the multiples of this in the file: so a large
+/// write ends where pages and chunks end. Small enough to be still in the cache when the chunk goes
+/// to the kernel or to its reader.
+inline constexpr std::size_t chunk_bytes = std::size_t{64} * 1024;
 
 /// In the byte order of the machine: a spill file never leaves its process.
 struct record_header {
@@ -29,13 +30,6 @@ struct record_header {
 };
 static_assert(sizeof(record_header) == 40);
 
-[[nodiscard]] constexpr std::uint64_t chunks_of(std::uint64_t length) noexcept {
-  return (length + chunk_bytes - 1) / chunk_bytes;
-}
-[[nodiscard]] constexpr std::uint64_t table_bytes(std::uint64_t length) noexcept {
-  return length <= chunk_bytes ? 0 : chunks_of(length) * sizeof(std::uint64_t);
-}
-
 /// Where a record lies. Empty when there is none.
 struct record {
   spill_file* file = nullptr;
@@ -43,8 +37,19 @@ struct record {
   std::uint64_t length = 0;  // of the value, without header and table
 
   [[nodiscard]] bool empty() const noexcept { return file == nullptr; }
+  /// Where in the file the value begins.
+  [[nodiscard]] std::uint64_t begin() const noexcept { return offset + sizeof(record_header); }
+  /// Of how many chunks the value has a part.
+  [[nodiscard]] std::uint64_t chunks() const noexcept {
+    if (length == 0) return 0;
+    return (begin() + length - 1) / chunk_bytes - begin() / chunk_bytes + 1;
+  }
+  [[nodiscard]] std::uint64_t table_bytes() const noexcept {
+    return chunks() <= 1 ? 0 : chunks() * sizeof(std::uint64_t);
+  }
+  /// Of the whole record in the file.
   [[nodiscard]] std::uint64_t extent() const noexcept {
-    return sizeof(record_header) + length + table_bytes(length);
+    return sizeof(record_header) + length + table_bytes();
   }
 };
 

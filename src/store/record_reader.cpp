@@ -2,10 +2,11 @@
 
 #include <fcntl.h>
 
-#include <ray/error.hpp>
-
 #include <algorithm>
+#include <array>
 #include <cstring>
+
+#include <ray/error.hpp>
 
 #include "store/checksum.hpp"
 
@@ -17,30 +18,27 @@ record_reader::record_reader(const spill_files& files, const io_calls& calls, co
       record_(wanted),
       path_(files.path_of(*wanted.file)),
       file_(files.open_for_reading(wanted)) {
-  const auto length = static_cast<std::size_t>(record_.length);
-  if (table_bytes(record_.length) == 0) {
-    // Header and value in one read.
-    buffer_ = std::make_unique_for_overwrite<std::byte[]>(sizeof(record_header) + length);
-    read_exactly({buffer_.get(), sizeof(record_header) + length}, record_.offset);
-    record_header header;
-    std::memcpy(&header, buffer_.get(), sizeof header);
-    check_header(header, id);
-    buffered_ = {buffer_.get() + sizeof header, length};
-    if (checksum_of(buffered_) != header.checksum) fail("its checksum is wrong");
+  const auto extent = static_cast<std::size_t>(record_.extent());
+  if (extent <= chunk_bytes) {
+    // All in one read.
+    buffer_ = std::make_unique_for_overwrite<std::byte[]>(extent);
+    read_exactly({buffer_.get(), extent}, record_.offset);
+    take_header({buffer_.get(), sizeof(record_header)}, id);
+    const std::span value(buffer_.get() + sizeof(record_header), remaining());
+    take_table({value.data() + value.size(), static_cast<std::size_t>(record_.table_bytes())});
+    verify(value, 0);
+    buffered_ = value;
     return;
   }
-  record_header header;
-  read_exactly(std::as_writable_bytes(std::span(&header, 1)), record_.offset);
-  check_header(header, id);
-  sums_.resize(static_cast<std::size_t>(chunks_of(record_.length)));
-  read_exactly(std::as_writable_bytes(std::span(sums_)),
-               record_.offset + sizeof header + record_.length);
-  if (checksum_of(std::as_bytes(std::span(sums_))) != header.checksum) {
-    fail("its table of checksums is wrong");
-  }
+  std::array<std::byte, sizeof(record_header)> header;
+  read_exactly(header, record_.offset);
+  take_header(header, id);
+  std::vector<std::byte> table(static_cast<std::size_t>(record_.table_bytes()));
+  read_exactly(table, record_.begin() + record_.length);
+  take_table(table);
   // The kernel reads further ahead, for what is no longer in its cache.
-  ::posix_fadvise(file_.get(), static_cast<off_t>(record_.offset),
-                  static_cast<off_t>(record_.extent()), POSIX_FADV_SEQUENTIAL);
+  ::posix_fadvise(file_.get(), static_cast<off_t>(record_.offset), static_cast<off_t>(extent),
+                  POSIX_FADV_SEQUENTIAL);
 }
 
 void record_reader::read(std::span<std::byte> bytes) {
@@ -52,16 +50,17 @@ void record_reader::read(std::span<std::byte> bytes) {
   }
   while (!bytes.empty()) {
     if (buffered_.empty()) {
-      const std::size_t chunk = std::min(chunk_bytes, remaining());
-      if (bytes.size() >= chunk) {
-        read_verified(bytes.first(chunk));
-        position_ += chunk;
-        bytes = bytes.subspan(chunk);
+      const std::size_t whole = whole_chunks(bytes.size());
+      if (whole != 0) {
+        read_verified(bytes.first(whole));
+        position_ += whole;
+        bytes = bytes.subspan(whole);
         continue;
       }
       if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<std::byte[]>(chunk_bytes);
-      read_verified({buffer_.get(), chunk});
-      buffered_ = {buffer_.get(), chunk};
+      const std::span chunk(buffer_.get(), std::min(chunk_left(), remaining()));
+      read_verified(chunk);
+      buffered_ = chunk;
     }
     const std::size_t part = std::min(bytes.size(), buffered_.size());
     std::memcpy(bytes.data(), buffered_.data(), part);
@@ -71,12 +70,40 @@ void record_reader::read(std::span<std::byte> bytes) {
   }
 }
 
-/// Reads the chunk at `position_`, which is where one begins.
-void record_reader::read_verified(std::span<std::byte> chunk) {
-  read_exactly(chunk, record_.offset + sizeof(record_header) + position_);
-  if (checksum_of(chunk) != sums_[static_cast<std::size_t>(position_ / chunk_bytes)]) {
-    fail("the checksum of its bytes from " + std::to_string(position_) + " to " +
-         std::to_string(position_ + chunk.size()) + " is wrong");
+/// From `position_`, where the value or a chunk begins, to the end of that chunk.
+std::size_t record_reader::chunk_left() const noexcept {
+  return static_cast<std::size_t>(chunk_bytes - (record_.begin() + position_) % chunk_bytes);
+}
+
+/// How many of `wanted` bytes are whole chunks, and not too many to be verified in the cache.
+std::size_t record_reader::whole_chunks(std::size_t wanted) const noexcept {
+  const std::size_t limit = std::min({wanted, remaining(), direct_bytes});
+  if (limit == remaining()) return limit;
+  const std::size_t first = chunk_left();
+  if (limit < first) return 0;
+  return first + (limit - first) / chunk_bytes * chunk_bytes;
+}
+
+/// Fills `bytes` with whole chunks from `position_` on.
+void record_reader::read_verified(std::span<std::byte> bytes) {
+  read_exactly(bytes, record_.begin() + position_);
+  verify(bytes, position_);
+}
+
+void record_reader::verify(std::span<const std::byte> bytes, std::uint64_t position) {
+  if (bytes.empty() && sums_.front() != checksum_of({})) fail("its checksum is wrong");
+  const std::uint64_t first_chunk = record_.begin() / chunk_bytes;
+  while (!bytes.empty()) {
+    const std::uint64_t offset = record_.begin() + position;
+    const auto size = std::min(bytes.size(),
+                               static_cast<std::size_t>(chunk_bytes - offset % chunk_bytes));
+    const auto index = static_cast<std::size_t>(offset / chunk_bytes - first_chunk);
+    if (checksum_of(bytes.first(size)) != sums_[index]) {
+      fail("the checksum of its bytes from " + std::to_string(position) + " to " +
+           std::to_string(position + size) + " is wrong");
+    }
+    position += size;
+    bytes = bytes.subspan(size);
   }
 }
 
@@ -93,10 +120,21 @@ void record_reader::read_exactly(std::span<std::byte> bytes, std::uint64_t offse
   }
 }
 
-void record_reader::check_header(const record_header& header, object_id id) {
+void record_reader::take_header(std::span<const std::byte> bytes, object_id id) {
+  record_header header;
+  std::memcpy(&header, bytes.data(), sizeof header);
   if (header.magic != record_magic || header.version != record_version) fail("its header is wrong");
   if (object_id{header.id_high, header.id_low} != id) fail("it is of another object");
   if (header.length != record_.length) fail("its length is wrong");
+  sums_.assign(1, header.checksum);
+}
+
+/// Without a table, the header's checksum is that of the value.
+void record_reader::take_table(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  if (checksum_of(bytes) != sums_.front()) fail("its table of checksums is wrong");
+  sums_.resize(bytes.size() / sizeof(std::uint64_t));
+  std::memcpy(sums_.data(), bytes.data(), bytes.size());
 }
 
 void record_reader::fail(const std::string& why) {

@@ -38,9 +38,16 @@ class record_reader final : public byte_source {
   [[nodiscard]] const std::optional<std::string>& failure() const noexcept { return failure_; }
 
  private:
-  void read_verified(std::span<std::byte> chunk);
+  /// Read at once, then verified while in the cache.
+  static constexpr std::size_t direct_bytes = std::size_t{256} << 10;
+
+  void take_header(std::span<const std::byte> bytes, object_id id);
+  void take_table(std::span<const std::byte> bytes);
+  [[nodiscard]] std::size_t chunk_left() const noexcept;
+  [[nodiscard]] std::size_t whole_chunks(std::size_t wanted) const noexcept;
+  void read_verified(std::span<std::byte> bytes);
   void read_exactly(std::span<std::byte> bytes, std::uint64_t offset);
-  void check_header(const record_header& header, object_id id);
+  void verify(std::span<const std::byte> bytes, std::uint64_t position);
   [[noreturn]] void fail(const std::string& why);
 
   const io_calls& calls_;
@@ -50,7 +57,7 @@ class record_reader final : public byte_source {
   std::unique_ptr<std::byte[]> buffer_;
   std::span<const std::byte> buffered_;  // verified and not yet read
   std::uint64_t position_ = 0;           // in the value
-  std::vector<std::uint64_t> sums_;      // of the chunks; empty for a value of one chunk
+  std::vector<std::uint64_t> sums_;      // of the chunks
   std::optional<std::string> failure_;
 };
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
+#include <limits>
 #include <utility>
 
 namespace ray::detail::store {
@@ -20,7 +20,7 @@ void record_writer::begin(object_id id, std::size_t expected) {
                     (end() > 0 && expected > spill_files::full_size - end());
   if (file_ != nullptr && full) {
     flush();
-    files_.seal(*std::exchange(file_, nullptr));
+    give_up_file();
   }
   if (file_ == nullptr) {
     try {
@@ -29,6 +29,7 @@ void record_writer::begin(object_id id, std::size_t expected) {
       file_ = made.file;
       descriptor_ = std::move(made.descriptor);
       flushed_ = 0;
+      reserved_ = 0;
     } catch (const spill_failure& failed) {
       failure_ = failed.what();
       throw;
@@ -42,7 +43,6 @@ void record_writer::begin(object_id id, std::size_t expected) {
   filled_ += sizeof(record_header);
   unsummed_ = filled_;
   length_ = 0;
-  chunk_filled_ = 0;
   streamed_ = false;
   sum_.reset();
   sums_.clear();
@@ -51,33 +51,31 @@ void record_writer::begin(object_id id, std::size_t expected) {
 void record_writer::write(std::span<const std::byte> bytes) {
   if (failure_) throw spill_failure(*failure_);
   while (!bytes.empty()) {
-    const auto piece = bytes.first(std::min(bytes.size(), chunk_bytes - chunk_filled_));
-    if (piece.size() >= direct_bytes) {
-      sum_buffered();
-      // While the sum reads the piece, the cache takes it in for the write that follows.
-      sum_.update(piece);
-      streamed_ = true;
-      flush_before(piece);
+    std::size_t size = std::min(bytes.size(), step_bytes - end() % step_bytes);
+    if (size >= direct_bytes) {
+      // While it is summed, the cache takes in what the write will read.
+      sum(bytes.first(size), end());
+      flush_before(bytes.first(size));
     } else {
-      append(piece);
+      size = std::min(size, chunk_bytes - end() % chunk_bytes);
+      append(bytes.first(size));
+      if (end() % chunk_bytes == 0) close_chunk();
     }
-    length_ += piece.size();
-    chunk_filled_ += piece.size();
-    if (chunk_filled_ == chunk_bytes) close_chunk();
-    bytes = bytes.subspan(piece.size());
+    length_ += size;
+    bytes = bytes.subspan(size);
   }
 }
 
 record record_writer::finish() {
   if (failure_) throw spill_failure(*failure_);
-  if (chunk_filled_ != 0 || length_ == 0) close_chunk();
+  if (streamed_ || unsummed_ != filled_ || length_ == 0) close_chunk();
+  const record made{file_, start_, length_};
   record_header header;
   header.id_high = id_.high;
   header.id_low = id_.low;
   header.length = length_;
-  if (table_bytes(length_) == 0) {
-    header.checksum = sums_.front();
-  } else {
+  header.checksum = sums_.front();
+  if (made.table_bytes() != 0) {
     const auto table = std::as_bytes(std::span(sums_));
     header.checksum = checksum_of(table);
     append(table);
@@ -87,7 +85,6 @@ record record_writer::finish() {
   } else {
     put(std::as_bytes(std::span(&header, 1)), {}, start_);
   }
-  const record made{file_, start_, length_};
   files_.add(made);
   open_ = false;
   ++finished_;
@@ -104,13 +101,10 @@ void record_writer::abandon() noexcept {
   if (!std::exchange(open_, false)) return;
   if (start_ >= flushed_) {
     filled_ = static_cast<std::size_t>(start_ - flushed_);
-    return;
+  } else {
+    filled_ = 0;
+    flushed_ = start_;
   }
-  filled_ = 0;
-  flushed_ = start_;
-  // What is left behind the end is overwritten by the next record; cutting it off only helps a disk
-  // that is nearly full, so a failure does not matter.
-  [[maybe_unused]] const int ignored = ::ftruncate(descriptor_.get(), static_cast<off_t>(start_));
 }
 
 void record_writer::reset() noexcept {
@@ -118,11 +112,8 @@ void record_writer::reset() noexcept {
   filled_ = 0;
   durable_ = finished_;
   failure_.reset();
-  if (file_ == nullptr) return;
   // The offsets of the lost records must not be used again (`spill_files::add`): a new file.
-  [[maybe_unused]] const int ignored = ::ftruncate(descriptor_.get(), static_cast<off_t>(flushed_));
-  files_.seal(*std::exchange(file_, nullptr));
-  descriptor_ = file_descriptor();
+  give_up_file();
 }
 
 void record_writer::rest() noexcept {
@@ -143,11 +134,23 @@ void record_writer::append(std::span<const std::byte> bytes) {
 }
 
 void record_writer::flush_before(std::span<const std::byte> direct) {
+  reserve(end() + direct.size());
   put({buffer_.get(), filled_}, direct, flushed_);
   flushed_ += filled_ + direct.size();
   filled_ = 0;
   unsummed_ = 0;
   durable_ = finished_;
+}
+
+/// Blocks that are there already cost a write less than blocks to be found. Where the file system
+/// cannot reserve, or has no room for that much, the write shows what is the matter.
+void record_writer::reserve(std::uint64_t end) noexcept {
+  if (end <= reserved_) return;
+  const std::uint64_t from = reserved_;
+  reserved_ = std::max(end, from + reserve_bytes);
+  if (!reserve_space(descriptor_.get(), from, reserved_)) {
+    reserved_ = std::numeric_limits<std::uint64_t>::max();
+  }
 }
 
 void record_writer::put(std::span<const std::byte> first, std::span<const std::byte> second,
@@ -157,6 +160,24 @@ void record_writer::put(std::span<const std::byte> first, std::span<const std::b
   } catch (const spill_failure& failed) {
     failure_ = failed.what();
     throw;
+  }
+}
+
+/// Takes the checksums of bytes that will lie at `offset` and pass the buffer by.
+void record_writer::sum(std::span<const std::byte> step, std::uint64_t offset) {
+  sum_buffered();
+  while (!step.empty()) {
+    const auto room = static_cast<std::size_t>(chunk_bytes - offset % chunk_bytes);
+    const auto part = step.first(std::min(step.size(), room));
+    if (part.size() == chunk_bytes) {
+      sums_.push_back(checksum_of(part));
+    } else {
+      sum_.update(part);
+      streamed_ = true;
+      if (part.size() == room) close_chunk();
+    }
+    offset += part.size();
+    step = step.subspan(part.size());
   }
 }
 
@@ -174,11 +195,19 @@ void record_writer::close_chunk() {
     sum_.reset();
     streamed_ = false;
   } else {
-    // The whole chunk lies in the buffer: faster in one piece.
+    // All of it lies in the buffer: faster in one piece.
     sums_.push_back(checksum_of({buffer_.get() + unsummed_, filled_ - unsummed_}));
     unsummed_ = filled_;
   }
-  chunk_filled_ = 0;
+}
+
+/// Cuts off what is reserved, or has failed, behind the last record. That this may not work is of no
+/// account: the file has an end of its own, the store's books.
+void record_writer::give_up_file() noexcept {
+  if (file_ == nullptr) return;
+  [[maybe_unused]] const int ignored = ::ftruncate(descriptor_.get(), static_cast<off_t>(flushed_));
+  files_.seal(*std::exchange(file_, nullptr));
+  descriptor_ = file_descriptor();
 }
 
 }  // namespace ray::detail::store

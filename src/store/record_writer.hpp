@@ -57,16 +57,23 @@ class record_writer final : public byte_sink {
 
  private:
   static constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
-  /// Pieces from this size on are not copied into the buffer.
-  static constexpr std::size_t direct_bytes = std::size_t{64} * 1024;
+  /// Large pieces are written in steps that end at multiples of this in the file.
+  static constexpr std::size_t step_bytes = std::size_t{1} << 20;
+  /// Steps from this size on are not copied into the buffer.
+  static constexpr std::size_t direct_bytes = std::size_t{64} << 10;
+  /// Disk space is reserved in advance by this much, for a third less work a write.
+  static constexpr std::uint64_t reserve_bytes = std::uint64_t{8} << 20;
 
   [[nodiscard]] std::uint64_t end() const noexcept { return flushed_ + filled_; }
   void append(std::span<const std::byte> bytes);
   void flush_before(std::span<const std::byte> direct);
+  void reserve(std::uint64_t end) noexcept;
   void put(std::span<const std::byte> first, std::span<const std::byte> second,
            std::uint64_t offset);
+  void sum(std::span<const std::byte> step, std::uint64_t offset);
   void sum_buffered() noexcept;
   void close_chunk();
+  void give_up_file() noexcept;
 
   spill_files& files_;
   const io_calls& calls_;
@@ -75,7 +82,8 @@ class record_writer final : public byte_sink {
   std::string path_;
   std::unique_ptr<std::byte[]> buffer_;
   std::size_t filled_ = 0;
-  std::uint64_t flushed_ = 0;  // offset in the file at which the buffer will be written
+  std::uint64_t flushed_ = 0;   // offset in the file at which the buffer will be written
+  std::uint64_t reserved_ = 0;  // up to where in the file
   std::uint64_t finished_ = 0;
   std::uint64_t durable_ = 0;
   std::optional<std::string> failure_;
@@ -85,9 +93,8 @@ class record_writer final : public byte_sink {
   object_id id_{};
   std::uint64_t start_ = 0;
   std::uint64_t length_ = 0;
-  std::size_t chunk_filled_ = 0;
-  std::size_t unsummed_ = 0;  // from here on the buffer holds bytes that `sum_` has not seen
-  bool streamed_ = false;     // `sum_` has seen a part of this chunk
+  std::size_t unsummed_ = 0;   // from here on the buffer holds bytes of the value in no sum yet
+  bool streamed_ = false;      // `sum_` has seen a part of this chunk
   running_checksum sum_;
   std::vector<std::uint64_t> sums_;  // of the closed chunks
 };

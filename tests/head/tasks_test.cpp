@@ -96,8 +96,8 @@ TEST_CASE("reports about what is gone are ignored, and nobody gives back more th
   const auto j = w.job();
   const auto cls = w.cpus(j, 1);
   w.demand(cls, 2);
-  w.apply(release{cls, n, 100});
   w.slots.clear();
+  w.apply(release{cls, n, 100});
   CHECK(w.machine.available_resources() == resource_set(4));
   w.apply(release{cls, n, 1});
   w.apply(release{cls, testing::make_id<node_id>(77), 1});
@@ -214,7 +214,7 @@ TEST_CASE("what no node could ever satisfy is said once, waits, and runs when a 
   CHECK(w.warnings.size() == 3);
   w.node({4, 0, 0, {{"disk", 1}}});
   CHECK(w.granted(wide) == 0);
-  const auto large = w.node({16, 0, 0, {{"disk", 2}}}, {{"zone", "b"}});
+  const auto large = w.node({17, 0, 0, {{"disk", 2}}}, {{"zone", "b"}});
   CHECK(w.granted(wide, large) == 2);
   CHECK(w.granted(labelled, large) == 1);
   CHECK(w.machine.waiting(wide) == 2);

@@ -67,7 +67,7 @@ TEST_CASE("records of all sizes, written and read in pieces of all sizes") {
   SUBCASE("a good disk") {}
   SUBCASE("short and interrupted transfers") { faults::at_most = 100'003; }
   written place(disk.calls_table);
-  const std::vector<std::size_t> sizes{0,       1,        100,      chunk_bytes - 1, chunk_bytes,
+  const std::vector<std::size_t> sizes{0,       1,         100,             chunk_bytes - 1,   chunk_bytes,
                                        300'000, 1'500'000, chunk_bytes + 1, 8 * chunk_bytes};
   const std::vector<std::size_t> pieces{13, 4'096, 70'000, chunk_bytes, 3 * mib};
   std::vector<std::pair<record, std::vector<std::byte>>> all;
