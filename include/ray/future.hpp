@@ -34,7 +34,7 @@ namespace ray {
 /// Dropping one neither blocks nor cancels. Every member but `valid`, comparison and destruction
 /// throws usage_error on an empty future, and the waiting ones without a session.
 template <typename Value>
-class [[nodiscard]] future {
+class future {
  public:
   using value_type = Value;
 

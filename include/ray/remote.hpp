@@ -33,9 +33,15 @@ template <typename Body, typename... Arguments>
   require_session();
   auto* one = make_block<block>(std::forward<Arguments>(arguments)...);
   object_handle handle(one);
-  if (settings != nullptr) set_call_settings(one, settings);
-  one->body().await_arguments(one);
-  submit(one);
+  if (settings != nullptr) {
+    unsubmitted guard(one);
+    set_call_settings(one, settings);
+    one->body().await_arguments(one);
+    guard.submit();
+  } else {
+    one->body().await_arguments(one);
+    submit(one);
+  }
   return returned_traits<typename block::returned>::result(std::move(handle));
 }
 

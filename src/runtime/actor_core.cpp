@@ -112,6 +112,18 @@ void actor_core::reserve_call(task* call, const call_options* options) {
     pending_calls_.fetch_sub(1, std::memory_order_relaxed);
     throw backpressure_error(backpressure_message(describe(), options_.max_pending_calls));
   }
+  if (options != nullptr || options_.max_task_retries != 0) {
+    task_options settings;
+    settings.max_retries = options_.max_task_retries;
+    if (options != nullptr) {
+      settings.name = options->name;
+      settings.max_retries = options->max_retries.value_or(options_.max_task_retries);
+      settings.retry_exceptions = options->retry_exceptions;
+      settings.timeout = options->timeout;
+      settings.stream_buffer = options->stream_buffer;
+    }
+    set_call_settings(call, make_settings(std::move(settings)));
+  }
   retain(this);
   extra.actor = this;
   // The caller is the actor whose method runs here, else the task, else the driver (null).
@@ -658,3 +670,17 @@ void set_actor_call(task* call, actor_core* actor,
 }
 
 }  // namespace ray::detail
+
+namespace ray {
+
+void exit_actor() {
+  const detail::task_extra* extra =
+      detail::current_task != nullptr ? detail::current_task->extra() : nullptr;
+  if (extra == nullptr || extra->actor == nullptr) {
+    throw usage_error("ray::exit_actor: no method of an actor runs here; end an actor from outside "
+                      "with its handle's kill()");
+  }
+  extra->actor->exit();
+}
+
+}  // namespace ray

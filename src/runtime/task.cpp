@@ -102,6 +102,15 @@ void submit(task* one) noexcept {
   if (unready.fetch_sub(1, std::memory_order_acq_rel) == 1) make_runnable(one);
 }
 
+unsubmitted::~unsubmitted() {
+  // What the queue and the children would have held; the handle is the caller's. Nobody will look
+  // at the error, so it says nothing.
+  if (task_ == nullptr) return;
+  task_access::word(task_).fetch_or(object::ready | object::failed | object::observed,
+                                    std::memory_order_relaxed);
+  task_->drop_references(1 + std::exchange(task_access::credits(task_), 0));
+}
+
 void add_dependency(task* one, waiter& link, object* target) noexcept {
   link.context = one;
   link.notify = [](waiter* from, object*) noexcept {

@@ -35,16 +35,18 @@ TEST_CASE("wide tasks do not starve narrow ones") {
 
 TEST_CASE("what is free beside the drawer's need goes to others") {
   world w;
-  const auto n = w.node({4, 1});
+  const auto n = w.node({4, 1, 10});
   const auto j = w.job();
   const auto gpu = w.class_of(j, {.resources = {1, 1}}), narrow = w.cpus(j, 1);
-  w.demand(gpu, 2);  // one runs, one draws for the GPU and holds a CPU
+  const auto next = w.class_of(j, {.resources = {1, 1, 10}});
+  w.demand(gpu, 1);
+  w.demand(next, 1);  // draws for the GPU, and holds a CPU
   w.demand(narrow, 5);
   CHECK(w.granted(narrow) == 2);
   w.release(narrow, n);
   CHECK(w.granted(narrow) == 2);
   w.release(gpu, n);
-  CHECK(w.granted(gpu) == 1);
+  CHECK(w.granted(next) == 1);
   CHECK(w.granted(narrow) == 3);  // nobody draws for a GPU any more
 }
 

@@ -64,6 +64,19 @@ class task : public object, public exec::job {
 /// count of `unready_` away; the handle stays the caller's.
 void submit(task* one) noexcept;
 
+/// A block that was built and not yet submitted: an error on the way to `submit` takes it apart.
+class unsubmitted {
+ public:
+  explicit unsubmitted(task* one) noexcept : task_(one) {}
+  unsubmitted(const unsubmitted&) = delete;
+  unsubmitted& operator=(const unsubmitted&) = delete;
+  ~unsubmitted();
+  void submit() noexcept { ray::detail::submit(std::exchange(task_, nullptr)); }
+
+ private:
+  task* task_;
+};
+
 /// Makes the task wait for `target`. Before `submit`, with a waiter that lives in the block.
 void add_dependency(task* one, waiter& link, object* target) noexcept;
 
