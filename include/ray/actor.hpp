@@ -5,6 +5,7 @@
 #include <ray/detail/base/archive.hpp>
 #include <ray/detail/runtime/actor_state.hpp>
 #include <ray/detail/runtime/arguments.hpp>
+#include <ray/detail/runtime/submission.hpp>
 #include <ray/detail/runtime/task.hpp>
 #include <ray/fwd.hpp>
 #include <ray/future.hpp>
@@ -208,19 +209,11 @@ class actor {
                                              Arguments...>::plan;
     plan::check();
     using body = detail::method_body<Class, kept, typename plan::type>;
-    using block = detail::task_of<body>;
-    detail::require_serializable_result<typename block::value_type>();
     detail::actor_core* target = require("call");
-    detail::require_session();
-    auto* one = detail::make_block<block>(detail::state_of(target),
-                                          std::forward<Function>(function),
-                                          std::forward<Arguments>(arguments)...);
-    detail::object_handle handle(one);
-    detail::unsubmitted guard(one);
-    detail::set_actor_call(one, target, options);
-    one->body().await_arguments(one);
-    guard.submit();
-    return detail::returned_traits<typename block::returned>::result(std::move(handle));
+    const auto prepare = [&](detail::task* one) { detail::set_actor_call(one, target, options); };
+    return detail::submit_body<body>(prepare, detail::state_of(target),
+                                     std::forward<Function>(function),
+                                     std::forward<Arguments>(arguments)...);
   }
 
   detail::actor_core* core_ = nullptr;

@@ -17,8 +17,8 @@
 /// In another process the exception is made again from its `what()` by a constructor that takes a
 /// string; if it has a cereal `serialize` (or `save` and `load`, or `load_and_construct`), that
 /// carries what else is in it.
-#define RAY_EXCEPTION(...)                                                                    \
-  [[maybe_unused]] static const bool RAY_DETAIL_UNIQUE_NAME(ray_exception_, __COUNTER__) =    \
+#define RAY_EXCEPTION(...)                                                                 \
+  [[maybe_unused]] static const bool RAY_DETAIL_UNIQUE_NAME(ray_exception_, __COUNTER__) = \
       ::ray::detail::register_exception<__VA_ARGS__>();
 
 #define RAY_DETAIL_UNIQUE_NAME(prefix, number) RAY_DETAIL_JOIN(prefix, number)

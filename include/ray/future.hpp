@@ -9,6 +9,7 @@
 #include <ray/detail/runtime/arguments.hpp>
 #include <ray/detail/runtime/combine.hpp>
 #include <ray/detail/runtime/completion.hpp>
+#include <ray/detail/runtime/coroutine.hpp>
 #include <ray/detail/runtime/task.hpp>
 #include <ray/detail/runtime/value_access.hpp>
 #include <ray/duration.hpp>
@@ -368,6 +369,26 @@ inline constexpr detail::when_all_function when_all{};
 
 /// The parts of a future tuple, each a future of its own.
 inline constexpr detail::split_function split{};
+
+namespace detail {
+template <typename Value>
+[[nodiscard]] future_awaiter<Value> await(future<Value> one, bool takes) {
+  object_handle handle = future_access::take(std::move(one));
+  if (!handle) throw_empty_future("co_await");
+  return future_awaiter<Value>(std::move(handle), takes);
+}
+}  // namespace detail
+
+/// Inside a coroutine: suspends until the value is there, and copies it out, or moves it out of an
+/// rvalue that is the only handle.
+template <typename Value>
+auto operator co_await(const future<Value>& one) {
+  return detail::await(one, false);
+}
+template <typename Value>
+auto operator co_await(future<Value>&& one) {
+  return detail::await(std::move(one), true);
+}
 
 template <typename Value>
 Value future<Value>::get() const& {

@@ -17,4 +17,6 @@
 #include <ray/remote.hpp>
 #include <ray/serializable.hpp>
 #include <ray/session.hpp>
+#include <ray/stream.hpp>
+#include <ray/task.hpp>
 #include <ray/this_task.hpp>

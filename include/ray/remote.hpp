@@ -4,7 +4,7 @@
 #include <ray/bind.hpp>
 #include <ray/detail/runtime/arguments.hpp>
 #include <ray/detail/runtime/settings.hpp>
-#include <ray/detail/runtime/task.hpp>
+#include <ray/detail/runtime/submission.hpp>
 #include <ray/future.hpp>
 #include <ray/options.hpp>
 
@@ -23,27 +23,6 @@ class task_body : public bound_call<Function, Slots> {
   using bound_call<Function, Slots>::bound_call;
   static std::string name() { return type_name<Function>(); }
 };
-
-/// Builds, options and submits the block of a call.
-template <typename Body, typename... Arguments>
-[[nodiscard]] auto submit_call(const std::shared_ptr<const call_settings>& settings,
-                               Arguments&&... arguments) {
-  using block = task_of<Body>;
-  require_serializable_result<typename block::value_type>();
-  require_session();
-  auto* one = make_block<block>(std::forward<Arguments>(arguments)...);
-  object_handle handle(one);
-  if (settings != nullptr) {
-    unsubmitted guard(one);
-    set_call_settings(one, settings);
-    one->body().await_arguments(one);
-    guard.submit();
-  } else {
-    one->body().await_arguments(one);
-    submit(one);
-  }
-  return returned_traits<typename block::returned>::result(std::move(handle));
-}
 
 }  // namespace detail
 
@@ -64,9 +43,15 @@ class remote_function {
     using slots = typename detail::plan_slots<Function, std::tuple<>, detail::parameters<Function>,
                                               Arguments...>::plan;
     slots::check();
-    return detail::submit_call<detail::task_body<Function, typename slots::type>>(
-        settings_, std::in_place, detail::copy_of(function_),
-        std::forward<Arguments>(arguments)...);
+    using body = detail::task_body<Function, typename slots::type>;
+    if (settings_ == nullptr) {
+      return detail::submit_body<body>(detail::nothing_to_prepare(), std::in_place,
+                                       detail::copy_of(function_),
+                                       std::forward<Arguments>(arguments)...);
+    }
+    const auto prepare = [&](detail::task* one) { detail::set_call_settings(one, settings_); };
+    return detail::submit_body<body>(prepare, std::in_place, detail::copy_of(function_),
+                                     std::forward<Arguments>(arguments)...);
   }
 
   /// The same function with other options, which replace all former ones.

@@ -88,15 +88,17 @@ consteval void require_serializable() {
   static_assert(why != obstacle::function_wrapper,
                 "ray: a std::function cannot travel, nobody knows what it holds; pass a "
                 "captureless lambda or ray::bind(function, values...)");
-  static_assert(why != obstacle::mutable_shared,
-                "ray: a std::shared_ptr to what can change cannot travel, it would be shared in one "
-                "process and copied in a cluster; use std::shared_ptr<const T>, std::unique_ptr<T>, "
-                "the value, or an actor for what is shared");
+  static_assert(
+      why != obstacle::mutable_shared,
+      "ray: a std::shared_ptr to what can change cannot travel, it would be shared in one "
+      "process and copied in a cluster; use std::shared_ptr<const T>, std::unique_ptr<T>, "
+      "the value, or an actor for what is shared");
   static_assert(why != obstacle::weak,
                 "ray: a std::weak_ptr cannot travel, nothing would keep what it points to alive; "
                 "pass a std::shared_ptr<const T> or a ray::future");
-  static_assert(why != obstacle::constant,
-                "ray: a part of a standard type that is const cannot be loaded; leave out the const");
+  static_assert(
+      why != obstacle::constant,
+      "ray: a part of a standard type that is const cannot be loaded; leave out the const");
   static_assert(why != obstacle::is_volatile,
                 "ray: what is volatile cannot travel; pass a copy that is not");
   static_assert(why != obstacle::union_type,
@@ -111,13 +113,15 @@ consteval void require_serializable() {
   static_assert(why != obstacle::pointer_to_array,
                 "ray: a smart pointer to an array cannot travel, its length is unknown; use a "
                 "std::vector or a std::array");
-  static_assert(why != obstacle::no_constructor,
-                "ray: a value of this type (or of an element of this container) cannot be made when "
-                "it is loaded; give it a default constructor, or a load_and_construct function and "
-                "a move constructor");
-  static_assert(why != obstacle::half_serialized,
-                "ray: this class can be saved but not loaded, or loaded but not saved; give it both "
-                "save (const) and load, or serialize, as templates over the archive");
+  static_assert(
+      why != obstacle::no_constructor,
+      "ray: a value of this type (or of an element of this container) cannot be made when "
+      "it is loaded; give it a default constructor, or a load_and_construct function and "
+      "a move constructor");
+  static_assert(
+      why != obstacle::half_serialized,
+      "ray: this class can be saved but not loaded, or loaded but not saved; give it both "
+      "save (const) and load, or serialize, as templates over the archive");
   static_assert(why != obstacle::ambiguous,
                 "ray: this class has more than one way to be saved or loaded (a base class's "
                 "functions count); choose one with cereal::specialize");
@@ -140,10 +144,11 @@ consteval void require_serializable() {
                 "ray: this aggregate is not trivially copyable (a string or a container in it, for "
                 "example), so its bytes are not its value; give it: template <class Archive> void "
                 "serialize(Archive& archive) { archive(first_member, second_member); }");
-  static_assert(why != obstacle::opaque_class,
-                "ray: nobody can look into this class, it has constructors or private members; give "
-                "it a serialize function, or, if its bytes are its value and hold no pointer, "
-                "specialize ray::is_trivially_serializable for it");
+  static_assert(
+      why != obstacle::opaque_class,
+      "ray: nobody can look into this class, it has constructors or private members; give "
+      "it a serialize function, or, if its bytes are its value and hold no pointer, "
+      "specialize ray::is_trivially_serializable for it");
   static_assert(why != obstacle::unknown_class,
                 "ray: this class cannot be turned into bytes; give it a cereal serialize function, "
                 "or save and load");

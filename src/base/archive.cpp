@@ -9,8 +9,7 @@ namespace ray::detail {
 
 namespace {
 
-constexpr const char* remedy =
-    "; the bytes are damaged or cut off, or were saved as another type";
+constexpr const char* remedy = "; the bytes are damaged or cut off, or were saved as another type";
 
 std::string bytes_text(std::uint64_t count) {
   return std::to_string(count) + (count == 1 ? " byte" : " bytes");

@@ -151,9 +151,9 @@ std::vector<std::byte> exception_to_bytes(const std::exception_ptr& exception) {
     operations->save(exception, sink);
   } catch (...) {
     const std::string reason = exception_text(std::current_exception());
-    return exception_to_bytes(std::make_exception_ptr(task_error(
-        "an exception of type " + exception_type_name(exception) + ", whose serializer failed (" +
-        reason + "): " + exception_text(exception))));
+    return exception_to_bytes(std::make_exception_ptr(
+        task_error("an exception of type " + exception_type_name(exception) +
+                   ", whose serializer failed (" + reason + "): " + exception_text(exception))));
   }
   std::string what;
   try {
@@ -182,8 +182,8 @@ std::exception_ptr exception_from_bytes(std::span<const std::byte> bytes) {
 
   const exception_operations* operations = find_exception(name);
   if (operations == nullptr) {
-    return std::make_exception_ptr(task_error("an exception of type " + readable_name +
-                                              ", which is not known here: " + what));
+    return std::make_exception_ptr(
+        task_error("an exception of type " + readable_name + ", which is not known here: " + what));
   }
   try {
     memory_source source(details);

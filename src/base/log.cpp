@@ -30,10 +30,14 @@ sink_state& current_sink() noexcept {
 
 std::string_view prefix_of(log_level level) noexcept {
   switch (level) {
-    case log_level::debug: return "ray debug: ";
-    case log_level::info: return "ray info: ";
-    case log_level::warning: return "ray warning: ";
-    default: return "ray error: ";
+    case log_level::debug:
+      return "ray debug: ";
+    case log_level::info:
+      return "ray info: ";
+    case log_level::warning:
+      return "ray warning: ";
+    default:
+      return "ray error: ";
   }
 }
 

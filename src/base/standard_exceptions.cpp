@@ -27,9 +27,8 @@ template <typename Exception>
 constexpr exception_operations empty_exception() {
   return {.type = &typeid(Exception),
           .save = [](const std::exception_ptr&, byte_sink&) {},
-          .load = [](const std::string&, byte_source&) {
-            return std::make_exception_ptr(Exception());
-          }};
+          .load = [](const std::string&,
+                     byte_source&) { return std::make_exception_ptr(Exception()); }};
 }
 
 /// Types with a text in them.
@@ -37,9 +36,8 @@ template <typename Exception>
 constexpr exception_operations text_exception() {
   return {.type = &typeid(Exception),
           .save = [](const std::exception_ptr&, byte_sink&) {},
-          .load = [](const std::string& what, byte_source&) {
-            return std::make_exception_ptr(Exception(what));
-          }};
+          .load = [](const std::string& what,
+                     byte_source&) { return std::make_exception_ptr(Exception(what)); }};
 }
 
 /// Stands for an error category that this process does not have.
@@ -57,9 +55,8 @@ class foreign_category final : public std::error_category {
 
 /// Categories are compared by address and live for ever, so each foreign one is made once.
 const std::error_category& category_named(const std::string& name, const std::string& message) {
-  for (const std::error_category* known :
-       {&std::generic_category(), &std::system_category(), &std::iostream_category(),
-        &std::future_category()}) {
+  for (const std::error_category* known : {&std::generic_category(), &std::system_category(),
+                                           &std::iostream_category(), &std::future_category()}) {
     if (name == known->name()) return *known;
   }
   static std::mutex mutex;

@@ -134,8 +134,7 @@ bool scheduler::still_has_room(pool& here) {
   return enough;
 }
 
-/// The first who could draws. One that draws already goes on unless the order between them is plain:
-/// with every change of the jobs' shares taken for a reason, nobody would ever have his whole.
+/// The first in order who could draw does; so who comes to be first takes over.
 void scheduler::choose_drawer(pool& here) {
   if (here.drawer == nowhere && here.all_blocked) return;
   for (const party_key& who : here.order) {
@@ -143,7 +142,7 @@ void scheduler::choose_drawer(pool& here) {
       if (next.line == here.drawer) return;
       line& one = *lines_[next.line];
       if (one.no_room_at == here.room_version) continue;
-      if (here.drawer != nowhere && !outranks(next, here.drawer)) break;
+      if (here.drawer != nowhere && !outranks(next, here)) break;
       ++looked_at_;
       std::vector<place> named;
       if (find_accounts(here, next.line, named)) {
@@ -179,6 +178,7 @@ bool scheduler::find_accounts(pool& here, place index, std::vector<place>& named
 /// nodes is nearly always it, and found by a descent.
 place scheduler::account_to_draw_on(const line& one) const {
   const request& need = one.spec.need;
+  if (need.empty()) return nowhere;  // it is only waiting to be looked at
   const auto has_room = [&](place node) {
     return one.spec.where.accepts(node) && nodes_.room.fits(node, need);
   };
@@ -208,15 +208,26 @@ place scheduler::account_to_draw_on(const line& one) const {
   return best;
 }
 
-/// Between jobs only the jobs' priorities count.
-bool scheduler::outranks(const line_key& left, place right) const {
+/// Whether one that is further ahead takes over. Not between jobs of one priority while the drawer has
+/// a part of its whole: shares change with every grant, and nobody might ever have it.
+bool scheduler::outranks(const line_key& left, const pool& here) const {
   const line_spec& one = lines_[left.line]->spec;
-  const line_spec& other = lines_[right]->spec;
-  if (jobs_[one.job].priority != jobs_[other.job].priority)
-    return jobs_[one.job].priority > jobs_[other.job].priority;
-  if (one.job != other.job) return false;
+  const line_spec& other = lines_[here.drawer]->spec;
+  const job& mine = jobs_[one.job];
+  const job& theirs = jobs_[other.job];
+  if (mine.priority != theirs.priority) return mine.priority > theirs.priority;
+  if (one.job != other.job) return mine.share < theirs.share && !keeps_something(here);
   if (one.priority != other.priority) return one.priority > other.priority;
-  return left.usage < key_of(right).usage;
+  return left.usage < key_of(here.drawer).usage;
+}
+
+/// Whether something is free that only the drawer can have.
+bool scheduler::keeps_something(const pool& here) const {
+  return std::ranges::any_of(here.named, [&](place account) {
+    return std::ranges::any_of(held_at(here, account), [&](const quantity& part) {
+      return here.books->free.units(account, part.what) + part.units > 0;
+    });
+  });
 }
 
 /// Whether the drawer's need goes before tasks that run on slots of `from`. Among equals the one

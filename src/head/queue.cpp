@@ -26,7 +26,9 @@ scheduler::line_key scheduler::key_of(place index) const {
 scheduler::party_key scheduler::key_of_party(place index) const {
   const party& one = *parties_[index];
   const job& who = jobs_[one.job];
-  return {who.priority, who.share, one.turn, index};
+  // Only one job has lines in a bundle.
+  const double share = one.pool == cluster_pool ? who.share : 0;
+  return {who.priority, share, one.turn, index};
 }
 
 void scheduler::want(place index, std::int64_t missing) {

@@ -287,7 +287,8 @@ class scheduler {
   void choose_drawer(pool& here);
   [[nodiscard]] bool find_accounts(pool& here, place index, std::vector<place>& named);
   [[nodiscard]] place account_to_draw_on(const line& one) const;
-  [[nodiscard]] bool outranks(const line_key& one, place other) const;
+  [[nodiscard]] bool outranks(const line_key& one, const pool& here) const;
+  [[nodiscard]] bool keeps_something(const pool& here) const;
   [[nodiscard]] bool may_recall(place drawer, place from) const;
   void update_recalls(pool& here);
   void ask_back(pool& here, place account);

@@ -140,6 +140,7 @@ void interrupts::reach_if(Predicate wanted) noexcept {
       if (!wanted(one->owner)) continue;
       if (one->source != nullptr) sources.push_back(*one->source);
       if (one->sleeper != nullptr) one->sleeper->unpark();
+      if (one->wake != nullptr) one->wake(one->context);
     }
   }
   for (auto& source : sources) source.request_stop();

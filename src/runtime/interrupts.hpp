@@ -18,6 +18,8 @@ class interrupts {
   struct registration {
     task* owner = nullptr;
     parker* sleeper = nullptr;           // woken when the owner is to stop
+    void (*wake)(void*) noexcept = nullptr;  // called then, with the list locked
+    void* context = nullptr;
     std::stop_source* source = nullptr;  // asked to stop then
     registration* next = nullptr;
     registration* previous = nullptr;

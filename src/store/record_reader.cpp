@@ -21,10 +21,10 @@ record_reader::record_reader(const spill_files& files, const io_calls& calls, co
   const auto extent = static_cast<std::size_t>(record_.extent());
   if (extent <= chunk_bytes) {
     // All in one read.
-    buffer_ = std::make_unique_for_overwrite<std::byte[]>(extent);
-    read_exactly({buffer_.get(), extent}, record_.offset);
-    take_header({buffer_.get(), sizeof(record_header)}, id);
-    const std::span value(buffer_.get() + sizeof(record_header), remaining());
+    small_ = std::make_unique_for_overwrite<std::byte[]>(extent);
+    read_exactly({small_.get(), extent}, record_.offset);
+    take_header({small_.get(), sizeof(record_header)}, id);
+    const std::span value(small_.get() + sizeof(record_header), remaining());
     take_table({value.data() + value.size(), static_cast<std::size_t>(record_.table_bytes())});
     verify(value, 0);
     buffered_ = value;
@@ -51,14 +51,16 @@ void record_reader::read(std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     if (buffered_.empty()) {
       const std::size_t whole = whole_chunks(bytes.size());
-      if (whole != 0) {
+      if (whole != 0 && !lies_badly(bytes.data())) {
         read_verified(bytes.first(whole));
         position_ += whole;
         bytes = bytes.subspan(whole);
         continue;
       }
-      if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<std::byte[]>(chunk_bytes);
-      const std::span chunk(buffer_.get(), std::min(chunk_left(), remaining()));
+      if (chunk_ == nullptr) chunk_ = make_page_buffer(chunk_bytes);
+      // As far from a page's begin as in the file.
+      const std::span chunk(chunk_.get() + chunk_bytes - chunk_left(),
+                            std::min(chunk_left(), remaining()));
       read_verified(chunk);
       buffered_ = chunk;
     }
@@ -73,6 +75,10 @@ void record_reader::read(std::span<std::byte> bytes) {
 /// From `position_`, where the value or a chunk begins, to the end of that chunk.
 std::size_t record_reader::chunk_left() const noexcept {
   return static_cast<std::size_t>(chunk_bytes - (record_.begin() + position_) % chunk_bytes);
+}
+
+bool record_reader::lies_badly(const std::byte* destination) const noexcept {
+  return copies_slowly(record_.begin() + position_, address_of(destination));
 }
 
 /// How many of `wanted` bytes are whole chunks, and not too many to be verified in the cache.

@@ -44,6 +44,7 @@ class record_reader final : public byte_source {
   void take_header(std::span<const std::byte> bytes, object_id id);
   void take_table(std::span<const std::byte> bytes);
   [[nodiscard]] std::size_t chunk_left() const noexcept;
+  [[nodiscard]] bool lies_badly(const std::byte* destination) const noexcept;
   [[nodiscard]] std::size_t whole_chunks(std::size_t wanted) const noexcept;
   void read_verified(std::span<std::byte> bytes);
   void read_exactly(std::span<std::byte> bytes, std::uint64_t offset);
@@ -54,7 +55,8 @@ class record_reader final : public byte_source {
   const record record_;
   const std::string path_;
   const file_descriptor file_;
-  std::unique_ptr<std::byte[]> buffer_;
+  std::unique_ptr<std::byte[]> small_;   // a whole small record
+  page_buffer chunk_;                    // or a chunk of a large one
   std::span<const std::byte> buffered_;  // verified and not yet read
   std::uint64_t position_ = 0;           // in the value
   std::vector<std::uint64_t> sums_;      // of the chunks

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,23 +55,33 @@ class record_writer final : public byte_sink {
   [[nodiscard]] std::uint64_t durable() const noexcept { return durable_; }
 
  private:
-  static constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
-  /// Large pieces are written in steps that end at multiples of this in the file.
-  static constexpr std::size_t step_bytes = std::size_t{1} << 20;
-  /// Steps from this size on are not copied into the buffer.
-  static constexpr std::size_t direct_bytes = std::size_t{64} << 10;
+  /// The buffer is a window on the file: what will lie at an offset lies at the same distance from a
+  /// multiple of this. So writes end where pages end, and the kernel copies at its best.
+  static constexpr std::size_t window_bytes = std::size_t{1} << 20;
+  /// Pieces from this size on are written from where they lie.
+  static constexpr std::size_t direct_bytes = std::size_t{256} << 10;
   /// Disk space is reserved in advance by this much, for a third less work a write.
   static constexpr std::uint64_t reserve_bytes = std::uint64_t{8} << 20;
 
-  [[nodiscard]] std::uint64_t end() const noexcept { return flushed_ + filled_; }
+  [[nodiscard]] std::byte* place_of(std::uint64_t offset) const noexcept {
+    return buffer_.get() + offset % window_bytes;
+  }
+  [[nodiscard]] std::size_t left_in_window() const noexcept {
+    return static_cast<std::size_t>(window_bytes - end_ % window_bytes);
+  }
+  [[nodiscard]] std::span<const std::byte> buffered_from(std::uint64_t offset) const noexcept {
+    return {place_of(offset), static_cast<std::size_t>(end_ - offset)};
+  }
   void append(std::span<const std::byte> bytes);
-  void flush_before(std::span<const std::byte> direct);
+  void begin_file();
+  void flush_with(std::span<const std::byte> direct);
   void reserve(std::uint64_t end) noexcept;
   void put(std::span<const std::byte> first, std::span<const std::byte> second,
            std::uint64_t offset);
-  void sum(std::span<const std::byte> step, std::uint64_t offset);
+  void sum(std::span<const std::byte> piece);
   void sum_buffered() noexcept;
   void close_chunk();
+  void close_streamed_chunk();
   void give_up_file() noexcept;
 
   spill_files& files_;
@@ -80,10 +89,11 @@ class record_writer final : public byte_sink {
   spill_file* file_ = nullptr;
   file_descriptor descriptor_;
   std::string path_;
-  std::unique_ptr<std::byte[]> buffer_;
-  std::size_t filled_ = 0;
-  std::uint64_t flushed_ = 0;   // offset in the file at which the buffer will be written
-  std::uint64_t reserved_ = 0;  // up to where in the file
+  page_buffer buffer_;
+  // Offsets in the file. From `flushed_` to `end_`, all in one window, it is still in the buffer.
+  std::uint64_t flushed_ = 0;
+  std::uint64_t end_ = 0;
+  std::uint64_t reserved_ = 0;
   std::uint64_t finished_ = 0;
   std::uint64_t durable_ = 0;
   std::optional<std::string> failure_;
@@ -93,8 +103,8 @@ class record_writer final : public byte_sink {
   object_id id_{};
   std::uint64_t start_ = 0;
   std::uint64_t length_ = 0;
-  std::size_t unsummed_ = 0;   // from here on the buffer holds bytes of the value in no sum yet
-  bool streamed_ = false;      // `sum_` has seen a part of this chunk
+  std::uint64_t summed_ = 0;  // what lies between this and `end_` is in no checksum yet
+  bool streamed_ = false;     // `sum_` has seen a part of this chunk
   running_checksum sum_;
   std::vector<std::uint64_t> sums_;  // of the closed chunks
 };

@@ -145,8 +145,9 @@ TEST_CASE("an object and its first member are two, though they have one address"
   const auto whole = std::make_shared<const point>(point{1, 2, 3});
   const std::shared_ptr<const double> part(whole, &whole->x);
   const std::pair both(whole, part);
-  const auto loaded = from_bytes<std::pair<std::shared_ptr<const point>,
-                                           std::shared_ptr<const double>>>(to_bytes(both));
+  const auto loaded =
+      from_bytes<std::pair<std::shared_ptr<const point>, std::shared_ptr<const double>>>(
+          to_bytes(both));
   CHECK(*loaded.first == *whole);
   CHECK(*loaded.second == 1);
 }

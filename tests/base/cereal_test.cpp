@@ -1,7 +1,7 @@
 // What classes' own cereal functions may do with the archives.
+#include <doctest/doctest.h>
 #include <cereal/types/base_class.hpp>
 #include <cereal/types/polymorphic.hpp>
-#include <doctest/doctest.h>
 
 #include <functional>
 #include <stdexcept>
@@ -284,7 +284,9 @@ TEST_CASE("nothing is left of an object whose construction fails") {
 TEST_CASE("a sink that fails is heard") {
   class full final : public ray::detail::byte_sink {
    public:
-    void write(std::span<const std::byte>) override { throw std::system_error(ENOSPC, std::generic_category()); }
+    void write(std::span<const std::byte>) override {
+      throw std::system_error(ENOSPC, std::generic_category());
+    }
   } sink;
   CHECK_THROWS_AS(ray::detail::save_value(1, sink), std::system_error);
   CHECK_THROWS_AS(ray::detail::save_value(std::string("small"), sink), std::system_error);

@@ -105,8 +105,8 @@ TEST_CASE("system errors keep their codes") {
   CHECK(code_of<std::system_error>(plain) == std::errc::no_space_on_device);
   check_travels(std::system_error(ENOENT, std::system_category()));
   check_travels(std::system_error(make_error_code(std::future_errc::no_state), "x: y"));
-  const auto stream =
-      check_travels(std::ios_base::failure("cannot read", std::make_error_code(std::errc::io_error)));
+  const auto stream = check_travels(
+      std::ios_base::failure("cannot read", std::make_error_code(std::errc::io_error)));
   CHECK(code_of<std::ios_base::failure>(stream) == std::errc::io_error);
 
   const auto code = std::make_error_code(std::errc::permission_denied);
@@ -134,8 +134,8 @@ TEST_CASE("an error category that another process lacks keeps its name and messa
     [[nodiscard]] std::string message(int) const override { return "rain"; }
   };
   static const category weather;
-  const auto first = code_of<std::system_error>(
-      check_travels(std::system_error(3, weather, "no picnic")));
+  const auto first =
+      code_of<std::system_error>(check_travels(std::system_error(3, weather, "no picnic")));
   CHECK(std::string(first.category().name()) == "weather");
   CHECK(first.value() == 3);
   CHECK(first.message() == "rain");
@@ -266,9 +266,8 @@ TEST_CASE("an exception that cannot be saved or loaded is told as a task error")
 }
 
 TEST_CASE("bytes of a type that is not known here") {
-  const auto bytes =
-      ray::detail::to_bytes(std::tuple(std::string("3foo"), std::string("foo"), std::string("text"),
-                                       std::vector<std::byte>(3)));
+  const auto bytes = ray::detail::to_bytes(std::tuple(
+      std::string("3foo"), std::string("foo"), std::string("text"), std::vector<std::byte>(3)));
   const auto error = exception_from_bytes(bytes);
   REQUIRE(is_exactly<ray::task_error>(error));
   CHECK(what_of(error) == "an exception of type foo, which is not known here: text");

@@ -53,8 +53,8 @@ TEST_CASE("messages below the level are dropped") {
 
 TEST_CASE("a sink that throws loses its message and nothing else") {
   const restore_log restore;
-  ray::detail::set_log_sink([](void*, log_level, std::string_view) { throw std::runtime_error(""); },
-                            nullptr);
+  ray::detail::set_log_sink(
+      [](void*, log_level, std::string_view) { throw std::runtime_error(""); }, nullptr);
   ray::log(log_level::error, "lost");
 }
 
@@ -87,8 +87,8 @@ TEST_CASE("a message is a line on the standard error stream") {
     ray::log(log_level::warning, "c");
     ray::log(log_level::error, "");
   });
-  CHECK(lines == std::vector<std::string>{"ray debug: a", "ray info: b", "ray warning: c",
-                                          "ray error: "});
+  CHECK(lines ==
+        std::vector<std::string>{"ray debug: a", "ray info: b", "ray warning: c", "ray error: "});
 }
 
 TEST_CASE("lines of many threads do not mix") {

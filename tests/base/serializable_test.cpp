@@ -77,7 +77,7 @@ TEST_CASE("arithmetic types, enumerations and arrays of them travel") {
   static_assert(travel<bool, char, signed char, unsigned long long, char8_t, char32_t, wchar_t>);
   static_assert(travel<float, double, long double, std::byte, plain_enumeration, scoped>);
   static_assert(travel<const int, int[3], double[2][2], scoped[1]>);
-  static_assert(stay<volatile int, int[], int*[3]>);
+  static_assert(stay<volatile int, int[], int* [3]>);
 }
 
 TEST_CASE("standard types travel when their parts do") {
@@ -275,7 +275,8 @@ struct constructed {
 
 TEST_CASE("a class must be made again, not saved alone") {
   static_assert(travel<tree>);
-  static_assert(stay<saved_only, not_default, std::vector<not_default>, std::optional<not_default>>);
+  static_assert(
+      stay<saved_only, not_default, std::vector<not_default>, std::optional<not_default>>);
   static_assert(travel<constructed, std::unique_ptr<constructed>, std::vector<constructed>>);
   static_assert(travel<std::tuple<constructed, int>, std::shared_ptr<const constructed>>);
 }

@@ -63,7 +63,7 @@ TEST_CASE("two groups that want the same never hold half each") {
 
 TEST_CASE("strategies decide about nodes") {
   world w;
-  const auto a = w.node({4}), b = w.node({4}), c = w.node({4});
+  const auto a = w.node({6}), b = w.node({6}), c = w.node({6});
   const auto j = w.job();
   const auto nodes_of = [&](group_id g) {
     return std::set<node_id>(w.ready[g].begin(), w.ready[g].end());

@@ -28,8 +28,8 @@ TEST_CASE("shares are dominant shares") {
   const auto n = w.node({8, 4});
   const auto a = w.job(), b = w.job();
   const auto gpus = w.class_of(a, {.resources = {1, 1}}), cpus = w.cpus(b, 1);
-  w.demand(gpus, 100);
-  w.demand(cpus, 100);
+  w.demand(gpus, 1000);
+  w.demand(cpus, 1000);
   for (int i = 0; i < 100; ++i) {
     if (w.granted(gpus) > 0) w.release(gpus, n);
     if (w.granted(cpus) > 0) w.release(cpus, n);

@@ -2,8 +2,8 @@
 ///
 /// An object that converts to anything can stand for each member of an aggregate in an initializer
 /// list; the longest list that compiles tells how many there are. If the conversion promises not to
-/// throw for types with some property only, then `noexcept` tells whether all members have it. Braces left out by the language
-/// flatten arrays, so those are looked at element by element.
+/// throw for types with some property only, then `noexcept` tells whether all members have it.
+/// Braces left out by the language flatten arrays, so those are looked at element by element.
 #pragma once
 
 #include <concepts>
@@ -61,7 +61,9 @@ consteval bool initializable(std::index_sequence<I...>) {
 template <typename T, typename Stand_in, std::size_t... I>
 consteval bool initializable_without_throwing(std::index_sequence<I...>) {
   return requires {
-    { T{(static_cast<void>(I), std::declval<Stand_in>())...} } noexcept;
+    {
+      T { (static_cast<void>(I), std::declval<Stand_in>())... }
+    } noexcept;
   };
 }
 
@@ -196,9 +198,9 @@ constexpr decltype(auto) with_members(T& value, Function&& function) {
   constexpr std::size_t count = member_count<std::remove_const_t<T>>;
   static_assert(count != 0);
 // One line for each number of members: the language has no structured binding of a pack.
-#define RAY_DETAIL_MEMBERS(number, ...)            \
-  if constexpr (count == number) {                 \
-    auto& [__VA_ARGS__] = value;                   \
+#define RAY_DETAIL_MEMBERS(number, ...)                   \
+  if constexpr (count == number) {                        \
+    auto& [__VA_ARGS__] = value;                          \
     return std::forward<Function>(function)(__VA_ARGS__); \
   } else
   // clang-format off

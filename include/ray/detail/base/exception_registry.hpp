@@ -36,10 +36,10 @@ inline constexpr bool made_from_text = std::derived_from<Exception, std::excepti
 
 template <typename Exception>
 inline constexpr bool has_exception_functions =
-    count_savers<Exception> == 1 && (has_load_and_construct<Exception> ||
-                                     (count_loaders<Exception> == 1 &&
-                                      (made_from_text<Exception> ||
-                                       std::is_default_constructible_v<Exception>)));
+    count_savers<Exception> == 1 &&
+    (has_load_and_construct<Exception> ||
+     (count_loaders<Exception> == 1 &&
+      (made_from_text<Exception> || std::is_default_constructible_v<Exception>)));
 
 /// An exception that says the same as the one whose `what()` was `text`.
 template <typename Exception>

@@ -45,9 +45,12 @@ constexpr heap_cost of_parts() {
 template <typename... Part>
 constexpr heap_cost of_elements() {
   switch (of_parts<Part...>()) {
-    case heap_cost::nothing_held: return heap_cost::constant;
-    case heap_cost::constant: return heap_cost::each_element;
-    default: return heap_cost::unknown;
+    case heap_cost::nothing_held:
+      return heap_cost::constant;
+    case heap_cost::constant:
+      return heap_cost::each_element;
+    default:
+      return heap_cost::unknown;
   }
 }
 

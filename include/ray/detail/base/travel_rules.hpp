@@ -109,7 +109,7 @@ inline constexpr bool memberwise = requires { requires travel_rule<T>::by_member
 template <typename T>
 inline constexpr bool can_be_made =
     std::is_default_constructible_v<T> ||
-    ((bitwise<T> || has_load_and_construct<T>) && std::is_move_constructible_v<T>);
+    ((bitwise<T> || has_load_and_construct<T>)&&std::is_move_constructible_v<T>);
 
 namespace travel {
 
@@ -256,7 +256,7 @@ consteval auto rule_of() {
     return refused<obstacle::is_volatile>{};
   } else if constexpr (std::is_pointer_v<T>) {
     constexpr bool to_function = std::is_function_v<std::remove_pointer_t<T>>;
-    return refused<to_function ? obstacle::function : obstacle::pointer>{};
+    return refused < to_function ? obstacle::function : obstacle::pointer > {};
   } else if constexpr (std::is_member_pointer_v<T> || std::is_null_pointer_v<T>) {
     return refused<obstacle::pointer>{};
   } else if constexpr (std::is_bounded_array_v<T>) {

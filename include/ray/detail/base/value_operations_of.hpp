@@ -16,9 +16,10 @@ inline constexpr value_operations operations_table{
     .type = &typeid(T),
     .size = sizeof(T),
     .alignment = alignof(T),
-    .heap_size = heap<T>::cost == heap_cost::unknown
-                     ? nullptr
-                     : +[](const void* value) { return heap<T>::of(*static_cast<const T*>(value)); },
+    .heap_size =
+        heap<T>::cost == heap_cost::unknown
+            ? nullptr
+            : +[](const void* value) { return heap<T>::of(*static_cast<const T*>(value)); },
     .save = [](const void* value,
                byte_sink& sink) { save_value(*static_cast<const T*>(value), sink); },
     .load = [](void* storage, byte_source& source) { load_value<T>(storage, source); },

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ray/detail/runtime/arguments.hpp>
+#include <ray/detail/runtime/submission.hpp>
 #include <ray/detail/runtime/task.hpp>
 #include <ray/detail/runtime/value_access.hpp>
 
@@ -18,19 +19,6 @@
 #include <vector>
 
 namespace ray::detail {
-
-/// Submits a body as a plain task and returns the future of its result.
-template <typename Body, typename... Arguments>
-[[nodiscard]] auto submit_body(Arguments&&... arguments) {
-  using block = task_of<Body>;
-  require_serializable_result<typename block::value_type>();
-  require_session();
-  auto* one = make_block<block>(std::forward<Arguments>(arguments)...);
-  object_handle handle(one);
-  one->body().await_arguments(one);
-  submit(one);
-  return future_access::make<typename block::value_type>(std::move(handle));
-}
 
 template <typename Value, typename Function>
 class then_body {
@@ -63,8 +51,8 @@ class then_body {
 
 template <typename Value, typename Function>
 [[nodiscard]] auto chain(object_handle source, Function&& function) {
-  return submit_body<then_body<Value, std::decay_t<Function>>>(std::move(source),
-                                                               std::forward<Function>(function));
+  return submit_body<then_body<Value, std::decay_t<Function>>>(
+      nothing_to_prepare(), std::move(source), std::forward<Function>(function));
 }
 
 template <typename... Values>
@@ -181,7 +169,7 @@ inline constexpr bool owns_elements = !std::is_lvalue_reference_v<Range> &&
 struct when_all_function {
   template <typename... Values>
   [[nodiscard]] auto operator()(future<Values>... futures) const {
-    return submit_body<tuple_body<Values...>>(std::array<object_handle, sizeof...(Values)>{
+    return submit_body<tuple_body<Values...>>(nothing_to_prepare(), std::array<object_handle, sizeof...(Values)>{
         require_handle(std::move(futures), "when_all")...});
   }
   template <std::ranges::input_range Range>
@@ -196,7 +184,7 @@ struct when_all_function {
         sources.push_back(require_handle(future<value>(one), "when_all"));
       }
     }
-    return submit_body<range_body<value>>(std::move(sources));
+    return submit_body<range_body<value>>(nothing_to_prepare(), std::move(sources));
   }
 };
 
@@ -217,7 +205,7 @@ struct split_function {
  private:
   template <typename Tuple, std::size_t... Indexes>
   static auto parts(const object_handle& source, std::index_sequence<Indexes...>, Tuple*) {
-    return std::tuple{submit_body<element_body<Tuple, Indexes>>(source)...};
+    return std::tuple{submit_body<element_body<Tuple, Indexes>>(nothing_to_prepare(), source)...};
   }
 };
 

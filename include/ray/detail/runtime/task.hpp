@@ -86,8 +86,11 @@ void set_call_settings(task* one, std::shared_ptr<const call_settings> settings)
 /// Called by `run` with the exception that the task's function threw: tries again or ends it.
 void task_failed(task* one, std::exception_ptr error) noexcept;
 
-/// Called by `run` when the function returned a future: the task ends as that does.
+/// The function returned a future: the task, which counts as suspended, ends as that does.
 void forward_when_ready(task* one, object_handle target) noexcept;
+
+/// The task's coroutine has ended, with its value in the result's storage or with an error.
+void finish_coroutine(task* one, std::exception_ptr error) noexcept;
 
 /// Allocates and builds a block; `operator new` is not used, so that blocks come from the caches.
 template <typename Block, typename... Arguments>
@@ -182,17 +185,11 @@ template <typename Returned>
 struct returned_traits {
   using value_type = std::decay_t<Returned>;
   static constexpr bool immediate = true;
-  static future<value_type> result(object_handle handle) {
-    return future_access::make<value_type>(std::move(handle));
-  }
 };
 template <typename Value>
 struct returned_traits<future<Value>> {
   using value_type = Value;
   static constexpr bool immediate = false;
-  static future<Value> result(object_handle handle) {
-    return future_access::make<Value>(std::move(handle));
-  }
   template <typename Block>
   static outcome start(Block& block, auto& body) {
     object_handle target = future_access::take(body());
