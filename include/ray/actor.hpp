@@ -5,6 +5,7 @@
 #include <ray/detail/base/archive.hpp>
 #include <ray/detail/runtime/actor_state.hpp>
 #include <ray/detail/runtime/arguments.hpp>
+#include <ray/detail/runtime/exported.hpp>
 #include <ray/detail/runtime/submission.hpp>
 #include <ray/detail/runtime/task.hpp>
 #include <ray/fwd.hpp>
@@ -187,6 +188,18 @@ class actor {
 
   friend bool operator==(const actor& left, const actor& right) noexcept {
     return left.core_ == right.core_;
+  }
+
+  template <typename Archive>
+  void save(Archive& archive) const {
+    archive(detail::export_handle(core_, std::make_shared<actor>(*this)));
+  }
+  template <typename Archive>
+  void load(Archive& archive) {
+    detail::exported_handle one;
+    archive(one);
+    const auto kept = detail::import_handle(one);
+    *this = kept == nullptr ? actor() : *static_cast<const actor*>(kept.get());
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <ray/detail/runtime/combine.hpp>
 #include <ray/detail/runtime/completion.hpp>
 #include <ray/detail/runtime/coroutine.hpp>
+#include <ray/detail/runtime/exported.hpp>
 #include <ray/detail/runtime/task.hpp>
 #include <ray/detail/runtime/value_access.hpp>
 #include <ray/duration.hpp>
@@ -82,6 +83,19 @@ class future {
 
   friend bool operator==(const future& left, const future& right) noexcept {
     return left.handle_.get() == right.handle_.get();
+  }
+
+  template <typename Archive>
+  void save(Archive& archive) const {
+    archive(detail::export_handle(handle_.get(), std::make_shared<detail::object_handle>(handle_)));
+  }
+  template <typename Archive>
+  void load(Archive& archive) {
+    detail::exported_handle one;
+    archive(one);
+    const auto kept = detail::import_handle(one);
+    handle_ = kept == nullptr ? detail::object_handle()
+                              : *static_cast<const detail::object_handle*>(kept.get());
   }
 
  private:

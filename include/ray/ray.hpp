@@ -3,7 +3,9 @@
 #pragma once
 
 #include <ray/actor.hpp>
+#include <ray/actor_pool.hpp>
 #include <ray/amount.hpp>
+#include <ray/barrier.hpp>
 #include <ray/bind.hpp>
 #include <ray/cluster.hpp>
 #include <ray/config.hpp>
@@ -14,6 +16,9 @@
 #include <ray/id.hpp>
 #include <ray/log.hpp>
 #include <ray/options.hpp>
+#include <ray/parallel.hpp>
+#include <ray/placement.hpp>
+#include <ray/queue.hpp>
 #include <ray/remote.hpp>
 #include <ray/serializable.hpp>
 #include <ray/session.hpp>

@@ -111,7 +111,6 @@ void machine::placed_actor(place cls, place node, effects& out) {
 }
 
 void machine::give_back_slot(const actor_record& actor) {
-  if (actor.state == actor_state::waiting) return;
   scheduler_.release(actor.cls, account_of(actor.cls, actor.node), 1, false);
 }
 
@@ -119,11 +118,9 @@ void machine::give_back_slot(const actor_record& actor) {
 void machine::end_actor(actor_map::iterator actor, const std::string& reason, effects& out) {
   actor_record& it = actor->second;
   free_name(it);
+  out.push_back(actor_ended{actor->first, reason});
   if (it.state == actor_state::waiting) {
-    auto& waiting = classes_[it.cls].actors;
-    std::erase(waiting, actor->first);
-    scheduler_.want(it.cls, static_cast<std::int64_t>(waiting.size()));
-    out.push_back(actor_ended{actor->first, reason});
+    leave_queue(actor);
     forget_actor(actor);
     return;
   }
@@ -131,7 +128,12 @@ void machine::end_actor(actor_map::iterator actor, const std::string& reason, ef
     out.push_back(actor_stop{actor->first, nodes_[it.node].id, it.incarnation, reason});
   it.state = actor_state::stopping;
   it.ended = true;
-  out.push_back(actor_ended{actor->first, reason});
+}
+
+void machine::leave_queue(actor_map::iterator actor) {
+  auto& waiting = classes_[actor->second.cls].actors;
+  std::erase(waiting, actor->first);
+  scheduler_.want(actor->second.cls, static_cast<std::int64_t>(waiting.size()));
 }
 
 /// An incarnation is gone. Whether the actor is to be queued for the next one; if not, it is
@@ -172,19 +174,22 @@ void machine::forget_actor(actor_map::iterator actor) {
   finish_job(job);
 }
 
-/// Its job ends: what still runs of it is over with the job's processes, so nobody is asked.
+/// Its job ends: what still runs of it is over with the job's processes, so nobody is told to stop it.
 void machine::end_all_of(job_id job, effects& out) {
-  const std::string reason = "job " + to_string(job) + " has ended";
   for (auto actor = actors_.begin(); actor != actors_.end();) {
     const auto next = std::next(actor);
     actor_record& it = actor->second;
     if (it.job == job && !it.detached) {
-      const actor_id id = actor->first;
-      if (!it.ended) end_actor(actor, describe(id, it) + " ended: its " + reason, out);
-      if (const auto rest = actors_.find(id); rest != actors_.end()) {
-        give_back_slot(rest->second);
-        forget_actor(rest);
+      if (!it.ended) {
+        free_name(it);
+        out.push_back(actor_ended{actor->first, describe(actor->first, it) + " ended: its job " +
+                                                    to_string(job) + " has ended"});
       }
+      if (it.state == actor_state::waiting)
+        leave_queue(actor);
+      else
+        give_back_slot(it);
+      forget_actor(actor);
     }
     actor = next;
   }

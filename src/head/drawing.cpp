@@ -262,8 +262,7 @@ request scheduler::held(place node) const { return held_at(*pools_[cluster_pool]
 /// What standing lines are asked to give back: what the drawer's accounts lack, and what was taken
 /// back by tasks that had lent it.
 void scheduler::update_recalls(pool& here) {
-  if (here.standing.empty()) here.overdrawn.clear();
-  if (here.standing.empty()) return;
+  if (here.standing.empty() && here.overdrawn.empty()) return;
   if (here.drawer == nowhere && here.asked.empty() && here.overdrawn.empty()) return;
   std::vector<place> concerned = here.named;
   concerned.insert(concerned.end(), here.overdrawn.begin(), here.overdrawn.end());

@@ -237,6 +237,7 @@ class machine {
   void placed_actor(place line, place node, effects& out);
   void give_back_slot(const actor_record& actor);
   void end_actor(actor_map::iterator actor, const std::string& reason, effects& out);
+  void leave_queue(actor_map::iterator actor);
   [[nodiscard]] bool starts_again(actor_map::iterator actor, const std::string& reason,
                                   bool can_restart, effects& out);
   void free_name(const actor_record& actor);

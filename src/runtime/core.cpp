@@ -1,6 +1,7 @@
 #include "runtime/core.hpp"
 
 #include "runtime/actor_core.hpp"
+#include "runtime/exported_table.hpp"
 #include "runtime/messages.hpp"
 #include "runtime/object_hooks.hpp"
 #include "runtime/stripes.hpp"
@@ -83,6 +84,7 @@ void core::stop() noexcept {
     actor_core::release(one);  // the one of the list
   }
   messenger.stop();
+  clear_exported();
   set_objects(nullptr);
   phase_.store(phase::stopped, std::memory_order_release);
 }

@@ -3,6 +3,7 @@
 
 #include "head/messages.hpp"
 
+#include <ray/detail/runtime/object.hpp>
 #include <ray/options.hpp>
 
 #include <memory>
@@ -16,6 +17,7 @@ class actor_state;
 struct group_state {
   head::group_id id;
   std::size_t bundles = 0;
+  object_handle ready;
 };
 
 /// Throw usage_error that names `what` for absurd values.

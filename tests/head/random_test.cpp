@@ -90,7 +90,11 @@ class chaos {
     std::erase_if(w.to_stop, [&](actor_id id) { return !w.running.contains(id); });
     w.apply(head::remove_node{node, "chaos"});
   }
-  void add_job() { jobs_.push_back(w.job(chance(20) ? number(2) : 0)); }
+  void add_job() {
+    const int priority = chance(20) ? number(2) : 0;
+    jobs_.push_back(w.job(priority));
+    priority_of_[jobs_.back()] = priority;
+  }
   void end_job() {
     if (jobs_.empty()) return;
     const auto at = jobs_.begin() + number(static_cast<int>(jobs_.size()));
@@ -116,10 +120,11 @@ class chaos {
     if (classes_.size() < 14 && chance(50)) {
       const job_id job = pick(jobs_);
       try {
-        const class_id cls = w.class_of(job, some_spec(job));
+        const class_spec spec = some_spec(job);
+        const class_id cls = w.class_of(job, spec);
         for (const auto& one : classes_)
           if (one.cls == cls) return w.machine.drop_class(cls);
-        classes_.push_back({cls, job, chance(15)});
+        classes_.push_back({cls, job, chance(15), spec.priority, priority_of_[job]});
       } catch (const usage_error&) {
       } catch (const infeasible_error&) {
       }
@@ -251,15 +256,13 @@ class chaos {
     lent_.clear();
     for (const auto& one : classes_)
       if (one.standing) w.keep(one.cls, 0);
-    std::map<class_id, std::int64_t> owed;  // what waited when the end began
-    for (const auto& one : classes_) owed[one.cls] = w.machine.waiting(one.cls);
-    std::set<group_id> waiting_groups;
-    for (const auto& one : w.machine.groups())
-      if (!one.ready) waiting_groups.insert(one.id);
+    int highest = 0;
+    for (const job_id job : jobs_) highest = std::max(highest, priority_of_[job]);
 
     // Meanwhile others keep asking, with narrow tasks of the same priority.
     std::vector<class_id> narrow;
-    for (const job_id job : jobs_) narrow.push_back(w.cpus(job, 0.5));
+    for (const job_id job : jobs_)
+      narrow.push_back(w.class_of(job, {.resources = {0.5}, .isolated = true}));
     for (int round = 0; round < 400; ++round) {
       for (const class_id cls : narrow)
         if (round < 200 && !w.cancelled.contains(cls)) w.demand(cls, 30);
@@ -270,12 +273,14 @@ class chaos {
       obey();
       if (!w.running.empty()) w.died(w.running.begin()->first, false);
       for (const auto& one : w.machine.groups())
-        if (one.ready && group_is_done(one.id)) {
+        if (one.ready) {
           w.apply(head::remove_group{one.id});
           break;
         }
+      // But for those that anyone else may always go before.
       if (round == 199)
-        for (const auto& [cls, count] : owed) check_served(cls);
+        for (const auto& one : classes_)
+          if (one.priority >= 0 && one.job_priority == highest) check_served(one.cls);
     }
     for (const auto& one : classes_) check_served(one.cls);
     for (const auto& one : w.machine.groups()) CHECK(said_infeasible(one.id));
@@ -287,12 +292,6 @@ class chaos {
     give_all_back();
   }
 
-  /// A group is removed when nothing waits in it.
-  bool group_is_done(group_id) {
-    for (const auto& one : classes_)
-      if (w.machine.waiting(one.cls) > 0 && !said_infeasible(one.cls)) return true;
-    return true;
-  }
   void check_served(class_id cls) {
     if (w.cancelled.contains(cls) || said_infeasible(cls)) return;
     CHECK(w.machine.waiting(cls) == 0);
@@ -320,6 +319,8 @@ class chaos {
     class_id cls;
     job_id job;
     bool standing;
+    int priority;
+    int job_priority;
   };
 
   world w;
@@ -329,6 +330,7 @@ class chaos {
   std::vector<job_id> jobs_;
   std::vector<known_class> classes_;
   std::map<std::pair<class_id, node_id>, std::int64_t> lent_;
+  std::map<job_id, int> priority_of_;
   std::map<actor_id, job_id> job_of_;
   std::set<actor_id> detached_;
 };

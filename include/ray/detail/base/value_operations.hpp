@@ -8,20 +8,10 @@
 
 namespace ray::detail {
 
-/// A reference to another object that serialized bytes contain. Whoever keeps the bytes keeps it
-/// too, and calls `release(object)` once when they are gone.
-struct held_handle {
-  void* object;
-  void (*release)(void* object) noexcept;
-};
-
 /// Where serialized bytes go. `write` may throw (a full disk); the bytes are taken before it returns.
 class byte_sink {
  public:
   virtual void write(std::span<const std::byte> bytes) = 0;
-  /// Takes over a handle that the bytes refer to. A sink that only counts lets go of it at once; one
-  /// whose bytes will be read again overrides this and keeps it as long as them.
-  virtual void hold(held_handle handle) { handle.release(handle.object); }
 
  protected:
   ~byte_sink() = default;
