@@ -25,7 +25,7 @@ BANNER = """\
 
 # The order of the implementation: what lies lower comes first.
 FLOORS = ["base", "protocol", "head", "node", "member", "exec", "store", "device", "wire", "system",
-          "runtime"]
+          "runtime", "api"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DIRECTIVE = re.compile(r"^\s*#\s*(\w+)\s*(.*)")

@@ -12,84 +12,82 @@
 /// whole of the core API but `<ray/gpu.hpp>`.
 
 // ---- include/ray/actor.hpp
+/// `ray::actor<T>`: a handle of an object of any class that lives somewhere in the cluster and whose
+/// methods are called one at a time.
 
-// ---- include/ray/amount.hpp
-/// `ray::amount`: how much of a resource, in units of 1/10,000, so that fractions add up exactly.
+// ---- include/ray/detail/base/archive.hpp
+/// Values to bytes and back: the functions that everything else calls, and the ends of the journey
+/// that lie in memory.
 
-#include <compare>
+#include <cereal/cereal.hpp>
+
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <cstring>
+#include <span>
+#include <typeinfo>
+#include <vector>
+
+// ---- include/ray/detail/base/byte_archive.hpp
+/// Archives for cereal that write to a `byte_sink` and read from a `byte_source` or memory.
+///
+/// Small pieces are gathered in a buffer; large ones (a vector of doubles) go to the sink straight
+/// from where they lie. Every value goes through `codec<T>`, which knows the standard types and
+/// leaves classes with functions of their own to cereal. Lengths are checked before memory is
+/// allocated for them, so damaged bytes end in a `serialization_error`. The bytes are in the order
+/// of this machine: all processes of a job run the same executable.
+
+
+#include <map>
+#include <memory>
+#include <type_traits>
+#include <typeindex>
 #include <utility>
 
-namespace ray {
+// ---- include/ray/detail/base/value_operations.hpp
+/// What the runtime can do with a stored value without knowing its type: a table of functions,
+/// made by the template that created the object (docs/architecture.md, "Typed until it must travel").
 
-/// A quantity of a resource: converts from any arithmetic type and counts in units of 1/10,000.
-///
-/// Absurd values (negative, NaN, infinite) can be held, so that the error is raised where the
-/// amount is used and can name the task; see `valid`.
-class amount {
+
+namespace ray::detail {
+
+/// Where serialized bytes go. `write` may throw (a full disk); the bytes are taken before it returns.
+class byte_sink {
  public:
-  static constexpr std::int64_t units_per_one = 10'000;
+  virtual void write(std::span<const std::byte> bytes) = 0;
 
-  constexpr amount() noexcept = default;
-
-  template <typename Number>
-    requires std::integral<Number> || std::floating_point<Number>
-  constexpr amount(Number value) noexcept : units_(to_units(value)) {}
-
-  /// The amount of exactly `units` ten-thousandths.
-  [[nodiscard]] static constexpr amount from_units(std::int64_t units) noexcept {
-    amount result;
-    result.units_ = units;
-    return result;
-  }
-
-  [[nodiscard]] constexpr std::int64_t units() const noexcept { return units_; }
-  [[nodiscard]] constexpr double value() const noexcept {
-    return static_cast<double>(units_) / static_cast<double>(units_per_one);
-  }
-  /// Whether it is neither negative nor NaN nor too large to count.
-  [[nodiscard]] constexpr bool valid() const noexcept { return units_ >= 0; }
-
-  friend constexpr auto operator<=>(amount, amount) noexcept = default;
-  friend constexpr amount operator+(amount left, amount right) noexcept {
-    return from_units(left.units_ + right.units_);
-  }
-  friend constexpr amount operator-(amount left, amount right) noexcept {
-    return from_units(left.units_ - right.units_);
-  }
-
- private:
-  static constexpr std::int64_t invalid = std::numeric_limits<std::int64_t>::min();
-  // Sums of a few thousand amounts must not overflow.
-  static constexpr std::int64_t limit = std::numeric_limits<std::int64_t>::max() / 4096;
-
-  template <typename Number>
-  static constexpr std::int64_t to_units(Number value) noexcept {
-    if constexpr (std::floating_point<Number>) {
-      const double scaled = static_cast<double>(value) * static_cast<double>(units_per_one);
-      if (!(scaled >= 0) || scaled > static_cast<double>(limit)) return invalid;
-      // Rounded up, so that a tiny request is never free of charge.
-      const auto whole = static_cast<std::int64_t>(scaled);
-      return scaled - static_cast<double>(whole) > 1e-6 ? whole + 1 : whole;
-    } else {
-      if (std::cmp_less(value, 0) || std::cmp_greater(value, limit / units_per_one)) return invalid;
-      return static_cast<std::int64_t>(value) * units_per_one;
-    }
-  }
-
-  std::int64_t units_ = 0;
+ protected:
+  ~byte_sink() = default;
 };
 
-}  // namespace ray
+/// Where serialized bytes come from.
+class byte_source {
+ public:
+  /// Fills `bytes` wholly, or throws `serialization_error` when fewer are left.
+  virtual void read(std::span<std::byte> bytes) = 0;
+  /// An upper bound of what can still be read; lengths are checked against it before allocating.
+  [[nodiscard]] virtual std::size_t remaining() const = 0;
 
-// ---- include/ray/bind.hpp
-/// `ray::bind(f, values...)`: a callable that carries values along and puts them in front of its
-/// arguments. Unlike a lambda's captures, what it carries is seen, checked and serialized.
+ protected:
+  ~byte_source() = default;
+};
 
-// ---- include/ray/detail/runtime/callable.hpp
-/// What can be seen of a callable: its parameter types, and whether it may travel.
+/// The functions of one value type. All pointers but `heap_size` are set.
+struct value_operations {
+  const std::type_info* type;
+  std::size_t size;       // sizeof(T)
+  std::size_t alignment;  // alignof(T)
+  /// Bytes that the value holds on the heap, in O(1) or nearly; null when only counting while
+  /// serializing would tell. A type that holds nothing on the heap returns 0.
+  std::size_t (*heap_size)(const void* value);
+  void (*save)(const void* value, byte_sink& sink);
+  /// Constructs a value in `storage` (size and alignment as above); throws `serialization_error`.
+  void (*load)(void* storage, byte_source& source);
+  void (*destroy)(void* value) noexcept;
+};
+
+}  // namespace ray::detail
 
 // ---- include/ray/serializable.hpp
 /// `ray::serializable<T>`: whether a value of type T may travel to another process, or to disk.
@@ -98,7 +96,6 @@ class amount {
 /// handles of ray, classes with cereal functions, and trivially copyable aggregates of those, all
 /// the way down; not when a pointer, a reference, a view or something shared and mutable is in it.
 
-#include <type_traits>
 
 // ---- include/ray/detail/base/travel_rules.hpp
 /// What may travel between processes, and what stands in its way: the rules behind
@@ -107,7 +104,6 @@ class amount {
 /// cereal's own traits say yes to pointers and to vectors of anything, so they are asked only about
 /// classes, and every part of a standard type is looked at, all the way down.
 
-#include <cereal/cereal.hpp>
 #include <cereal/types/array.hpp>
 #include <cereal/types/atomic.hpp>
 #include <cereal/types/bitset.hpp>
@@ -133,8 +129,6 @@ class amount {
 
 #include <functional>
 #include <initializer_list>
-#include <memory>
-#include <span>
 #include <string_view>
 
 // ---- include/ray/detail/base/aggregate.hpp
@@ -142,10 +136,9 @@ class amount {
 ///
 /// An object that converts to anything can stand for each member of an aggregate in an initializer
 /// list; the longest list that compiles tells how many there are. If the conversion promises not to
-/// throw for types with some property only, then `noexcept` tells whether all members have it. Braces left out by the language
-/// flatten arrays, so those are looked at element by element.
+/// throw for types with some property only, then `noexcept` tells whether all members have it.
+/// Braces left out by the language flatten arrays, so those are looked at element by element.
 
-#include <cstddef>
 
 namespace ray::detail {
 
@@ -197,7 +190,9 @@ consteval bool initializable(std::index_sequence<I...>) {
 template <typename T, typename Stand_in, std::size_t... I>
 consteval bool initializable_without_throwing(std::index_sequence<I...>) {
   return requires {
-    { T{(static_cast<void>(I), std::declval<Stand_in>())...} } noexcept;
+    {
+      T { (static_cast<void>(I), std::declval<Stand_in>())... }
+    } noexcept;
   };
 }
 
@@ -332,9 +327,9 @@ constexpr decltype(auto) with_members(T& value, Function&& function) {
   constexpr std::size_t count = member_count<std::remove_const_t<T>>;
   static_assert(count != 0);
 // One line for each number of members: the language has no structured binding of a pack.
-#define RAY_DETAIL_MEMBERS(number, ...)            \
-  if constexpr (count == number) {                 \
-    auto& [__VA_ARGS__] = value;                   \
+#define RAY_DETAIL_MEMBERS(number, ...)                   \
+  if constexpr (count == number) {                        \
+    auto& [__VA_ARGS__] = value;                          \
     return std::forward<Function>(function)(__VA_ARGS__); \
   } else
   // clang-format off
@@ -533,7 +528,7 @@ inline constexpr bool memberwise = requires { requires travel_rule<T>::by_member
 template <typename T>
 inline constexpr bool can_be_made =
     std::is_default_constructible_v<T> ||
-    ((bitwise<T> || has_load_and_construct<T>) && std::is_move_constructible_v<T>);
+    ((bitwise<T> || has_load_and_construct<T>)&&std::is_move_constructible_v<T>);
 
 namespace travel {
 
@@ -680,7 +675,7 @@ consteval auto rule_of() {
     return refused<obstacle::is_volatile>{};
   } else if constexpr (std::is_pointer_v<T>) {
     constexpr bool to_function = std::is_function_v<std::remove_pointer_t<T>>;
-    return refused<to_function ? obstacle::function : obstacle::pointer>{};
+    return refused < to_function ? obstacle::function : obstacle::pointer > {};
   } else if constexpr (std::is_member_pointer_v<T> || std::is_null_pointer_v<T>) {
     return refused<obstacle::pointer>{};
   } else if constexpr (std::is_bounded_array_v<T>) {
@@ -894,15 +889,17 @@ consteval void require_serializable() {
   static_assert(why != obstacle::function_wrapper,
                 "ray: a std::function cannot travel, nobody knows what it holds; pass a "
                 "captureless lambda or ray::bind(function, values...)");
-  static_assert(why != obstacle::mutable_shared,
-                "ray: a std::shared_ptr to what can change cannot travel, it would be shared in one "
-                "process and copied in a cluster; use std::shared_ptr<const T>, std::unique_ptr<T>, "
-                "the value, or an actor for what is shared");
+  static_assert(
+      why != obstacle::mutable_shared,
+      "ray: a std::shared_ptr to what can change cannot travel, it would be shared in one "
+      "process and copied in a cluster; use std::shared_ptr<const T>, std::unique_ptr<T>, "
+      "the value, or an actor for what is shared");
   static_assert(why != obstacle::weak,
                 "ray: a std::weak_ptr cannot travel, nothing would keep what it points to alive; "
                 "pass a std::shared_ptr<const T> or a ray::future");
-  static_assert(why != obstacle::constant,
-                "ray: a part of a standard type that is const cannot be loaded; leave out the const");
+  static_assert(
+      why != obstacle::constant,
+      "ray: a part of a standard type that is const cannot be loaded; leave out the const");
   static_assert(why != obstacle::is_volatile,
                 "ray: what is volatile cannot travel; pass a copy that is not");
   static_assert(why != obstacle::union_type,
@@ -917,13 +914,15 @@ consteval void require_serializable() {
   static_assert(why != obstacle::pointer_to_array,
                 "ray: a smart pointer to an array cannot travel, its length is unknown; use a "
                 "std::vector or a std::array");
-  static_assert(why != obstacle::no_constructor,
-                "ray: a value of this type (or of an element of this container) cannot be made when "
-                "it is loaded; give it a default constructor, or a load_and_construct function and "
-                "a move constructor");
-  static_assert(why != obstacle::half_serialized,
-                "ray: this class can be saved but not loaded, or loaded but not saved; give it both "
-                "save (const) and load, or serialize, as templates over the archive");
+  static_assert(
+      why != obstacle::no_constructor,
+      "ray: a value of this type (or of an element of this container) cannot be made when "
+      "it is loaded; give it a default constructor, or a load_and_construct function and "
+      "a move constructor");
+  static_assert(
+      why != obstacle::half_serialized,
+      "ray: this class can be saved but not loaded, or loaded but not saved; give it both "
+      "save (const) and load, or serialize, as templates over the archive");
   static_assert(why != obstacle::ambiguous,
                 "ray: this class has more than one way to be saved or loaded (a base class's "
                 "functions count); choose one with cereal::specialize");
@@ -946,234 +945,17 @@ consteval void require_serializable() {
                 "ray: this aggregate is not trivially copyable (a string or a container in it, for "
                 "example), so its bytes are not its value; give it: template <class Archive> void "
                 "serialize(Archive& archive) { archive(first_member, second_member); }");
-  static_assert(why != obstacle::opaque_class,
-                "ray: nobody can look into this class, it has constructors or private members; give "
-                "it a serialize function, or, if its bytes are its value and hold no pointer, "
-                "specialize ray::is_trivially_serializable for it");
+  static_assert(
+      why != obstacle::opaque_class,
+      "ray: nobody can look into this class, it has constructors or private members; give "
+      "it a serialize function, or, if its bytes are its value and hold no pointer, "
+      "specialize ray::is_trivially_serializable for it");
   static_assert(why != obstacle::unknown_class,
                 "ray: this class cannot be turned into bytes; give it a cereal serialize function, "
                 "or save and load");
 }
 
 }  // namespace ray
-
-
-#include <string>
-#include <tuple>
-
-namespace ray {
-
-template <typename Function, typename... Values>
-class bound_function;
-
-namespace detail {
-
-/// The parameters of a callable as a tuple type, when they can be seen; `void` when they cannot (a
-/// template or overloaded call operator).
-template <typename Function>
-struct parameters_of;
-
-template <typename Result, typename... Parameters>
-struct visible_parameters {
-  using type = std::tuple<Parameters...>;
-};
-
-template <typename Member>
-struct member_parameters;
-
-// Every combination of qualifiers of a member function; the object comes first, by const reference
-// where that will do.
-#define RAY_DETAIL_MEMBER(qualifiers, self)                                     \
-  template <typename Result, typename Class, typename... Parameters>            \
-  struct member_parameters<Result (Class::*)(Parameters...) qualifiers> {       \
-    using with_object = std::tuple<self, Parameters...>;                        \
-    using type = std::tuple<Parameters...>;                                     \
-    static constexpr bool is_function = true;                                   \
-  };
-RAY_DETAIL_MEMBER(, Class)
-RAY_DETAIL_MEMBER(const, const Class&)
-RAY_DETAIL_MEMBER(&, Class)
-RAY_DETAIL_MEMBER(const&, const Class&)
-RAY_DETAIL_MEMBER(&&, Class)
-RAY_DETAIL_MEMBER(noexcept, Class)
-RAY_DETAIL_MEMBER(const noexcept, const Class&)
-RAY_DETAIL_MEMBER(& noexcept, Class)
-RAY_DETAIL_MEMBER(const& noexcept, const Class&)
-RAY_DETAIL_MEMBER(&& noexcept, Class)
-#undef RAY_DETAIL_MEMBER
-
-template <typename Function>
-concept has_one_call_operator = requires { &Function::operator(); };
-
-template <typename Function>
-struct parameters_of {
-  using type = void;
-};
-template <has_one_call_operator Function>
-struct parameters_of<Function> : member_parameters<decltype(&Function::operator())> {};
-template <typename Result, typename... Parameters>
-struct parameters_of<Result (*)(Parameters...)> : visible_parameters<Result, Parameters...> {};
-template <typename Result, typename... Parameters>
-struct parameters_of<Result (*)(Parameters...) noexcept>
-    : visible_parameters<Result, Parameters...> {};
-template <typename Function>
-  requires std::is_member_function_pointer_v<Function>
-struct parameters_of<Function> {
-  using type = typename member_parameters<Function>::with_object;
-};
-template <typename Value, typename Class>
-  requires std::is_object_v<Value>
-struct parameters_of<Value Class::*> {
-  using type = std::tuple<const Class&>;
-};
-
-/// `Tuple` without its first `count` elements; empty or unseen stays so.
-template <typename Tuple, std::size_t Count>
-struct drop_parameters;
-template <std::size_t Count>
-struct drop_parameters<void, Count> {
-  using type = void;
-};
-template <typename... Parameters>
-struct drop_parameters<std::tuple<Parameters...>, 0> {
-  using type = std::tuple<Parameters...>;
-};
-template <typename First, typename... Rest, std::size_t Count>
-  requires(Count > 0)
-struct drop_parameters<std::tuple<First, Rest...>, Count>
-    : drop_parameters<std::tuple<Rest...>, Count - 1> {};
-template <std::size_t Count>
-  requires(Count > 0)
-struct drop_parameters<std::tuple<>, Count> {
-  using type = std::tuple<>;
-};
-
-template <typename Function, typename... Values>
-struct parameters_of<bound_function<Function, Values...>>
-    : drop_parameters<typename parameters_of<Function>::type, sizeof...(Values)> {};
-
-template <typename Function>
-using parameters = typename parameters_of<Function>::type;
-
-template <typename Function>
-inline constexpr bool is_bound_function = false;
-template <typename Function, typename... Values>
-inline constexpr bool is_bound_function<bound_function<Function, Values...>> = true;
-
-/// What an argument is kept as when the parameter cannot be seen: decayed, literals as strings.
-template <typename Argument>
-using kept_argument =
-    std::conditional_t<std::is_convertible_v<Argument, const char*>, std::string,
-                       std::decay_t<Argument>>;
-
-/// Whether a callable may become a task: what it carries can be seen and serialized.
-template <typename Function>
-inline constexpr bool callable_travels =
-    (std::is_pointer_v<Function> && std::is_function_v<std::remove_pointer_t<Function>>) ||
-    std::is_member_pointer_v<Function> || is_bound_function<Function> ||
-    (std::is_class_v<Function> && (std::is_empty_v<Function> || serializable<Function>));
-
-template <typename Function>
-constexpr void require_callable_travels() {
-  static_assert(
-      callable_travels<Function>,
-      "ray: this callable cannot travel to another process: it carries state that cannot be "
-      "serialized (a lambda that captures, std::function, std::bind, a pointer to an object). Pass "
-      "what it needs as arguments, or bind values in front with ray::bind(f, values...); a function "
-      "object needs a cereal serialize function");
-}
-
-}  // namespace detail
-}  // namespace ray
-
-// ---- include/ray/detail/runtime/value_access.hpp
-/// Reading the value of an object: waiting until it is there, keeping it in memory while it is read.
-
-// ---- include/ray/duration.hpp
-/// `ray::duration`, the unit of every timeout, and `ray::forever`, the one that never ends.
-
-#include <chrono>
-
-namespace ray {
-
-/// What every timeout is given as; any `std::chrono` duration that is not finer converts to it.
-using duration = std::chrono::nanoseconds;
-
-/// No timeout at all. Code that adds a timeout to a point in time must look for it first: the sum
-/// would overflow.
-inline constexpr duration forever = duration::max();
-
-}  // namespace ray
-
-// ---- include/ray/detail/base/archive.hpp
-/// Archives for cereal that write to a `byte_sink` and read from a `byte_source` or memory.
-///
-/// Small pieces are gathered in a buffer; large ones (a vector of doubles) go to the sink straight
-/// from where they lie. Every value goes through `codec<T>`, which knows the standard types and
-/// leaves classes with functions of their own to cereal. Lengths are checked before memory is
-/// allocated for them, so damaged bytes end in a `serialization_error`. The bytes are in the order
-/// of this machine: all processes of a job run the same executable.
-
-
-#include <cstring>
-#include <map>
-#include <typeindex>
-#include <typeinfo>
-#include <vector>
-
-// ---- include/ray/detail/base/value_operations.hpp
-/// What the runtime can do with a stored value without knowing its type: a table of functions,
-/// made by the template that created the object (docs/architecture.md, "Typed until it must travel").
-
-
-namespace ray::detail {
-
-/// A reference to another object that serialized bytes contain. Whoever keeps the bytes keeps it
-/// too, and calls `release(object)` once when they are gone.
-struct held_handle {
-  void* object;
-  void (*release)(void* object) noexcept;
-};
-
-/// Where serialized bytes go. `write` may throw (a full disk); the bytes are taken before it returns.
-class byte_sink {
- public:
-  virtual void write(std::span<const std::byte> bytes) = 0;
-  /// Takes over a handle that the bytes refer to. A sink that only counts lets go of it at once; one
-  /// whose bytes will be read again overrides this and keeps it as long as them.
-  virtual void hold(held_handle handle) { handle.release(handle.object); }
-
- protected:
-  ~byte_sink() = default;
-};
-
-/// Where serialized bytes come from.
-class byte_source {
- public:
-  /// Fills `bytes` wholly, or throws `serialization_error` when fewer are left.
-  virtual void read(std::span<std::byte> bytes) = 0;
-  /// An upper bound of what can still be read; lengths are checked against it before allocating.
-  [[nodiscard]] virtual std::size_t remaining() const = 0;
-
- protected:
-  ~byte_source() = default;
-};
-
-/// The functions of one value type. All pointers but `heap_size` are set.
-struct value_operations {
-  const std::type_info* type;
-  std::size_t size;       // sizeof(T)
-  std::size_t alignment;  // alignof(T)
-  /// Bytes that the value holds on the heap, in O(1) or nearly; null when only counting while
-  /// serializing would tell. A type that holds nothing on the heap returns 0.
-  std::size_t (*heap_size)(const void* value);
-  void (*save)(const void* value, byte_sink& sink);
-  /// Constructs a value in `storage` (size and alignment as above); throws `serialization_error`.
-  void (*load)(void* storage, byte_source& source);
-  void (*destroy)(void* value) noexcept;
-};
-
-}  // namespace ray::detail
 
 
 namespace ray::detail {
@@ -1389,63 +1171,30 @@ class input_archive : public cereal::InputArchive<input_archive, cereal::AllowEm
 using archives::input_archive;
 using archives::output_archive;
 
-/// Counts the bytes that values would take, without copying large ones.
-class counting_archive {
- public:
-  template <typename... Value>
-  counting_archive& operator()(const Value&... values) {
-    archive_(values...);
-    return *this;
-  }
-
-  [[nodiscard]] std::uint64_t bytes() const noexcept { return archive_.position(); }
-
- private:
-  class : public byte_sink {
-   public:
-    void write(std::span<const std::byte>) override {}
-  } nowhere_;
-  output_archive archive_{nowhere_};
-};
-
-/// Appends to a vector.
-class vector_sink final : public byte_sink {
- public:
-  explicit vector_sink(std::vector<std::byte>& bytes) : bytes_(bytes) {}
-  void write(std::span<const std::byte> bytes) override;
-
- private:
-  std::vector<std::byte>& bytes_;
-};
-
-/// Reads from memory that somebody else keeps.
-class memory_source final : public byte_source {
- public:
-  explicit memory_source(std::span<const std::byte> bytes) : bytes_(bytes) {}
-  void read(std::span<std::byte> bytes) override;
-  [[nodiscard]] std::size_t remaining() const override { return bytes_.size(); }
-
- private:
-  std::span<const std::byte> bytes_;
-};
-
 }  // namespace ray::detail
 
 CEREAL_SETUP_ARCHIVE_TRAITS(ray::detail::archives::input_archive,
                             ray::detail::archives::output_archive)
 
-// These follow the archives because they use them, and the archives only name `codec`.
+// ---- include/ray/detail/base/cereal_codecs.hpp
+/// What passes between cereal and our archives: the wrappers that classes' own functions hand to an
+/// archive, and what cereal asks an archive for when it takes a value apart itself.
+
+#include <cereal/types/base_class.hpp>
+
+
 // ---- include/ray/detail/base/codec.hpp
 /// How each kind of value becomes bytes and is made from them: `codec<T>`.
 ///
 /// The general one writes bitwise types as they lie in memory, takes aggregates apart, and leaves
-/// classes with functions of their own to cereal; the others are for the standard types. Included
-/// by archive.hpp, which declares what it uses.
+/// classes with functions of their own to cereal. Those of the standard types and of cereal's
+/// wrappers follow in headers of their own; archive.hpp includes all.
 
 #include <algorithm>
 #include <array>
 #include <iterator>
 #include <new>
+#include <tuple>
 
 
 namespace ray::detail {
@@ -1639,6 +1388,111 @@ void load_contiguous(input_archive& archive, Container& container) {
     archive.read_bytes(container.data() + begin, size * sizeof(element));
   }
 }
+
+}  // namespace ray::detail
+
+
+namespace ray::detail {
+
+template <typename T>
+struct codec<cereal::NameValuePair<T>> : encoding<0> {
+  static void save(output_archive& archive, const cereal::NameValuePair<T>& pair) {
+    archive.write(pair.value);
+  }
+  static void load(input_archive& archive, cereal::NameValuePair<T>& pair) {
+    archive.read(pair.value);
+  }
+};
+
+template <typename T>
+struct codec<cereal::SizeTag<T>> : encoding<8> {
+  static void save(output_archive& archive, const cereal::SizeTag<T>& tag) {
+    archive.write(static_cast<std::uint64_t>(tag.size));
+  }
+  /// The container is a stranger, whose elements may take no bytes at all: a length within reason
+  /// is let through, and its elements will fail to load.
+  static void load(input_archive& archive, cereal::SizeTag<T>& tag) {
+    constexpr std::uint64_t reasonable = std::uint64_t{1} << 16;
+    const auto count = archive.read_raw<std::uint64_t>();
+    const std::size_t left = archive.remaining();
+    if (count > left && count > reasonable) throw_bad_length(count, 1, left, typeid(tag));
+    tag.size = static_cast<std::remove_cvref_t<decltype(tag.size)>>(count);
+  }
+};
+
+template <typename T>
+struct codec<cereal::BinaryData<T>> : encoding<0> {
+  static void save(output_archive& archive, const cereal::BinaryData<T>& data) {
+    if (data.size != 0) archive.write_bytes(data.data, static_cast<std::size_t>(data.size));
+  }
+  static void load(input_archive& archive, cereal::BinaryData<T>& data) {
+    if (data.size != 0) archive.read_bytes(data.data, static_cast<std::size_t>(data.size));
+  }
+};
+
+/// The bases and wrapped values that cereal would hand to classes' functions alone.
+template <typename Base>
+struct codec<cereal::base_class<Base>> : encoding<0> {
+  static void save(output_archive& archive, const cereal::base_class<Base>& base) {
+    archive.write(*base.base_ptr);
+  }
+  static void load(input_archive& archive, cereal::base_class<Base>& base) {
+    archive.read(*base.base_ptr);
+  }
+};
+
+namespace archives {
+
+// What cereal itself asks an archive for, when it takes a value apart without our help.
+
+template <typename T>
+  requires(std::is_arithmetic_v<T>)
+void save(output_archive& archive, const T& value) {
+  archive.write(value);
+}
+template <typename T>
+  requires(std::is_arithmetic_v<T>)
+void load(input_archive& archive, T& value) {
+  archive.read(value);
+}
+
+template <typename T>
+void save(output_archive& archive, const cereal::BinaryData<T>& data) {
+  archive.write(data);
+}
+template <typename T>
+void load(input_archive& archive, cereal::BinaryData<T>& data) {
+  archive.read(data);
+}
+
+template <typename T>
+void save(output_archive& archive, const cereal::SizeTag<T>& tag) {
+  archive.write(tag);
+}
+template <typename T>
+void load(input_archive& archive, cereal::SizeTag<T>& tag) {
+  archive.read(tag);
+}
+
+template <typename T>
+void save(output_archive& archive, const cereal::NameValuePair<T>& pair) {
+  archive.write(pair);
+}
+template <typename T>
+void load(input_archive& archive, cereal::NameValuePair<T>& pair) {
+  archive.read(pair);
+}
+
+}  // namespace archives
+
+}  // namespace ray::detail
+
+// ---- include/ray/detail/base/standard_codecs.hpp
+/// How the standard types become bytes and are made from them, each by its parts.
+
+
+
+namespace ray::detail {
 
 template <typename Char, typename Traits, typename Allocator>
 struct codec<std::basic_string<Char, Traits, Allocator>> : encoding<8> {
@@ -1917,7 +1771,8 @@ struct codec<std::variant<T...>> : encoding<4> {
     const auto index = archive.read_raw<std::uint32_t>();
     if (index >= sizeof...(T)) throw_bad_value("the index of a std::variant", index);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      static_cast<void>(((I == index ? (load_alternative<I>(archive, value), true) : false) || ...));
+      static_cast<void>(
+          ((I == index ? (load_alternative<I>(archive, value), true) : false) || ...));
     }(std::index_sequence_for<T...>{});
   }
 
@@ -1927,7 +1782,8 @@ struct codec<std::variant<T...>> : encoding<4> {
     const auto index = archive.read_raw<std::uint32_t>();
     std::optional<type> value;
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      static_cast<void>(((I == index ? (make_alternative<I>(archive, value), true) : false) || ...));
+      static_cast<void>(
+          ((I == index ? (make_alternative<I>(archive, value), true) : false) || ...));
     }(std::index_sequence_for<T...>{});
     if (!value.has_value()) throw_bad_value("the index of a std::variant", index);
     return std::move(*value);
@@ -2023,103 +1879,50 @@ struct codec<std::shared_ptr<const T>> : encoding<5> {
   }
 };
 
-// cereal's wrappers, which the functions of classes pass to archives.
-
-template <typename T>
-struct codec<cereal::NameValuePair<T>> : encoding<0> {
-  static void save(output_archive& archive, const cereal::NameValuePair<T>& pair) {
-    archive.write(pair.value);
-  }
-  static void load(input_archive& archive, cereal::NameValuePair<T>& pair) {
-    archive.read(pair.value);
-  }
-};
-
-template <typename T>
-struct codec<cereal::SizeTag<T>> : encoding<8> {
-  static void save(output_archive& archive, const cereal::SizeTag<T>& tag) {
-    archive.write(static_cast<std::uint64_t>(tag.size));
-  }
-  /// The container is a stranger, whose elements may take no bytes at all: a length within reason
-  /// is let through, and its elements will fail to load.
-  static void load(input_archive& archive, cereal::SizeTag<T>& tag) {
-    constexpr std::uint64_t reasonable = std::uint64_t{1} << 16;
-    const auto count = archive.read_raw<std::uint64_t>();
-    const std::size_t left = archive.remaining();
-    if (count > left && count > reasonable) throw_bad_length(count, 1, left, typeid(tag));
-    tag.size = static_cast<std::remove_cvref_t<decltype(tag.size)>>(count);
-  }
-};
-
-template <typename T>
-struct codec<cereal::BinaryData<T>> : encoding<0> {
-  static void save(output_archive& archive, const cereal::BinaryData<T>& data) {
-    if (data.size != 0) archive.write_bytes(data.data, static_cast<std::size_t>(data.size));
-  }
-  static void load(input_archive& archive, cereal::BinaryData<T>& data) {
-    if (data.size != 0) archive.read_bytes(data.data, static_cast<std::size_t>(data.size));
-  }
-};
-
-/// The bases and wrapped values that cereal would hand to classes' functions alone.
-template <typename Base>
-struct codec<cereal::base_class<Base>> : encoding<0> {
-  static void save(output_archive& archive, const cereal::base_class<Base>& base) {
-    archive.write(*base.base_ptr);
-  }
-  static void load(input_archive& archive, cereal::base_class<Base>& base) {
-    archive.read(*base.base_ptr);
-  }
-};
-
-namespace archives {
-
-// What cereal itself asks an archive for, when it takes a value apart without our help.
-
-template <typename T>
-  requires(std::is_arithmetic_v<T>)
-void save(output_archive& archive, const T& value) {
-  archive.write(value);
-}
-template <typename T>
-  requires(std::is_arithmetic_v<T>)
-void load(input_archive& archive, T& value) {
-  archive.read(value);
-}
-
-template <typename T>
-void save(output_archive& archive, const cereal::BinaryData<T>& data) {
-  archive.write(data);
-}
-template <typename T>
-void load(input_archive& archive, cereal::BinaryData<T>& data) {
-  archive.read(data);
-}
-
-template <typename T>
-void save(output_archive& archive, const cereal::SizeTag<T>& tag) {
-  archive.write(tag);
-}
-template <typename T>
-void load(input_archive& archive, cereal::SizeTag<T>& tag) {
-  archive.read(tag);
-}
-
-template <typename T>
-void save(output_archive& archive, const cereal::NameValuePair<T>& pair) {
-  archive.write(pair);
-}
-template <typename T>
-void load(input_archive& archive, cereal::NameValuePair<T>& pair) {
-  archive.read(pair);
-}
-
-}  // namespace archives
-
 }  // namespace ray::detail
 
 
 namespace ray::detail {
+
+/// Counts the bytes that values would take, without copying large ones.
+class counting_archive {
+ public:
+  template <typename... Value>
+  counting_archive& operator()(const Value&... values) {
+    archive_(values...);
+    return *this;
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return archive_.position(); }
+
+ private:
+  class : public byte_sink {
+   public:
+    void write(std::span<const std::byte>) override {}
+  } nowhere_;
+  output_archive archive_{nowhere_};
+};
+
+/// Appends to a vector.
+class vector_sink final : public byte_sink {
+ public:
+  explicit vector_sink(std::vector<std::byte>& bytes) : bytes_(bytes) {}
+  void write(std::span<const std::byte> bytes) override;
+
+ private:
+  std::vector<std::byte>& bytes_;
+};
+
+/// Reads from memory that somebody else keeps.
+class memory_source final : public byte_source {
+ public:
+  explicit memory_source(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  void read(std::span<std::byte> bytes) override;
+  [[nodiscard]] std::size_t remaining() const override { return bytes_.size(); }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
 
 /// Writes `value` to `sink`. What a serializer throws passes through, but for cereal's own
 /// exceptions, which become `serialization_error`.
@@ -2182,6 +1985,11 @@ template <typename T>
 CEREAL_REGISTER_ARCHIVE(ray::detail::archives::output_archive)
 CEREAL_REGISTER_ARCHIVE(ray::detail::archives::input_archive)
 
+// ---- include/ray/detail/runtime/actor_state.hpp
+/// An actor as its handles see it: two counts and the functions of its class. What it does is in
+/// `actor_core` (src/runtime/actor_core.hpp); the class's own part is made by the template that
+/// created it.
+
 // ---- include/ray/detail/runtime/object.hpp
 /// The header of every object: what a future points to.
 ///
@@ -2194,6 +2002,7 @@ CEREAL_REGISTER_ARCHIVE(ray::detail::archives::input_archive)
 
 #include <atomic>
 #include <exception>
+#include <string>
 
 namespace ray::detail {
 
@@ -2373,163 +2182,13 @@ class object_handle {
 
 }  // namespace ray::detail
 
-
-
-namespace ray::detail {
-
-/// Blocks until the object is ready; inside a task the CPU slot is lent meanwhile. Without a limit
-/// the calling thread may run what it waits for. False when `timeout` passed first. Throws
-/// cancelled_error or timeout_error when the calling task is cancelled or late meanwhile, and
-/// usage_error without a session.
-bool wait_until_ready(object* one, duration timeout = forever);
-
-/// Rethrows the error of a failed object.
-[[noreturn]] void throw_error(object* one);
-
-/// Makes a spilled value resident and keeps it so until `unpin`. Throws object_lost_error.
-void pin_stored(object* source);
-void unpin_stored(object* source) noexcept;
-
-/// Whether the caller's handle is the only one, so that the value may be moved out.
-[[nodiscard]] inline bool is_only_handle(object* one) noexcept {
-  if (object::handles(one->word()) != 1) return false;
-  object* source = one->source();
-  return source == one || object::handles(source->word()) == 1;
-}
-
-/// The value of a ready object, resident while this lives. Rethrows the object's error.
-template <typename Value>
-class pinned_value {
- public:
-  explicit pinned_value(object* one) {
-    const std::uint64_t word = one->word();
-    if ((word & object::failed) != 0) throw_error(one);
-    source_ = one->source();
-    if ((source_->word() & object::tracked) != 0) {
-      pin_stored(source_);
-      pinned_ = true;
-    }
-  }
-  pinned_value(const pinned_value&) = delete;
-  pinned_value& operator=(const pinned_value&) = delete;
-  ~pinned_value() {
-    if (pinned_) unpin_stored(source_);
-  }
-
-  [[nodiscard]] Value& operator*() const noexcept { return *static_cast<Value*>(source_->value()); }
-
- private:
-  object* source_ = nullptr;
-  bool pinned_ = false;
-};
-
-/// A copy of a value, by its serialization when its type has no copy.
-template <typename Value>
-[[nodiscard]] Value copy_of(const Value& value) {
-  if constexpr (std::is_copy_constructible_v<Value>) {
-    return Value(value);
-  } else {
-    return copy_by_serialization(value);
-  }
-}
-
-/// A copy of a ready object's value.
-template <typename Value>
-[[nodiscard]] Value copy_value(object* one) {
-  const pinned_value<Value> value(one);
-  return Value(static_cast<const Value&>(*value));
-}
-
-/// The value of a ready object, moved out when `handle` is the only one, else copied.
-template <typename Value>
-[[nodiscard]] Value take_value(object_handle handle) {
-  const bool alone = is_only_handle(handle.get());
-  const pinned_value<Value> value(handle.get());
-  if (alone) return Value(std::move(*value));
-  return copy_of(static_cast<const Value&>(*value));
-}
-
-}  // namespace ray::detail
-
-// ---- include/ray/fwd.hpp
-/// The names of ray's types, declared.
-
-namespace ray {
-
-template <typename Value>
-class future;
-template <typename Class>
-class actor;
-template <typename Result>
-class task;
-template <typename Value>
-class generator;
-template <typename Value>
-class stream;
-template <typename Function, typename... Values>
-class bound_function;
-class session;
-class placement_group;
-
-}  // namespace ray
-
-
-
-namespace ray {
-
-template <typename Function, typename... Values>
-class bound_function {
- public:
-  template <typename Callable, typename... Arguments>
-  explicit bound_function(std::in_place_t, Callable&& function, Arguments&&... values)
-      : function_(std::forward<Callable>(function)), values_(std::forward<Arguments>(values)...) {}
-  bound_function(const bound_function& other)
-      : function_(detail::copy_of(other.function_)),
-        values_(std::apply(
-            [](const auto&... values) { return std::tuple<Values...>(detail::copy_of(values)...); },
-            other.values_)) {}
-  bound_function(bound_function&&) noexcept = default;
-  bound_function& operator=(const bound_function&) = delete;
-  bound_function& operator=(bound_function&&) noexcept = default;
-
-  /// Calls the function once: by-value parameters are moved out of the bound values.
-  template <typename... Arguments>
-    requires std::is_invocable_v<Function&, Values..., Arguments...>
-  decltype(auto) operator()(Arguments&&... arguments) {
-    return std::apply(
-        [&](auto&... values) -> decltype(auto) {
-          return std::invoke(function_, std::move(values)..., std::forward<Arguments>(arguments)...);
-        },
-        values_);
-  }
-
- private:
-  Function function_;
-  std::tuple<Values...> values_;
-};
-
-/// Binds values in front of the parameters of `f`, which must be able to travel; so must the values.
-/// It knows no placeholders, and needs no session.
-template <typename Function, typename... Values>
-[[nodiscard]] auto bind(Function&& function, Values&&... values) {
-  using kept = std::decay_t<Function>;
-  detail::require_callable_travels<kept>();
-  (require_serializable<detail::kept_argument<Values>>(), ...);
-  return bound_function<kept, detail::kept_argument<Values>...>(
-      std::in_place, std::forward<Function>(function), std::forward<Values>(values)...);
-}
-
-}  // namespace ray
-
-// ---- include/ray/cluster.hpp
-/// What there is: nodes and their resources. In one process there is one node, this one.
-
 // ---- include/ray/id.hpp
 /// Identifiers of objects, tasks, actors, nodes and jobs: 128 bits, regular, hashable, printable.
 ///
 /// The high half is drawn at random once a process, the low half counts, so ids are unique in a
 /// cluster without asking anyone, and making one costs an addition.
 
+#include <compare>
 #include <iosfwd>
 
 namespace ray {
@@ -2586,361 +2245,404 @@ struct std::hash<ray::detail::basic_id<Tag>> {
   }
 };
 
+// ---- include/ray/options.hpp
+/// Options of tasks, actors and calls: aggregates written by name, `{.num_cpus = 2, .name = "x"}`,
+/// in the order shown. Absurd values (negative, NaN) throw usage_error when they are used.
 
+// ---- include/ray/amount.hpp
+/// `ray::amount`: how much of a resource, in units of 1/10,000, so that fractions add up exactly.
+
+#include <limits>
 
 namespace ray {
 
-struct node_info {
-  node_id id = {};
-  std::string address = {};
-  bool alive = true;
-  std::map<std::string, double> resources = {};
-  std::map<std::string, double> available = {};  // free now; "CPU", "GPU", "memory", custom names
-  std::map<std::string, std::string> labels = {};
-};
+/// A quantity of a resource: converts from any arithmetic type and counts in units of 1/10,000.
+///
+/// Absurd values (negative, NaN, infinite) can be held, so that the error is raised where the
+/// amount is used and can name the task; see `valid`.
+class amount {
+ public:
+  static constexpr std::int64_t units_per_one = 10'000;
 
-/// All nodes. Throws usage_error without a session, as do the others.
-[[nodiscard]] std::vector<node_info> nodes();
-/// The node of this process.
-[[nodiscard]] node_info this_node();
-/// The sum over all nodes.
-[[nodiscard]] std::map<std::string, double> cluster_resources();
-/// What nothing holds now.
-[[nodiscard]] std::map<std::string, double> available_resources();
+  constexpr amount() noexcept = default;
+
+  template <typename Number>
+    requires std::integral<Number> || std::floating_point<Number>
+  constexpr amount(Number value) noexcept : units_(to_units(value)) {}
+
+  /// The amount of exactly `units` ten-thousandths.
+  [[nodiscard]] static constexpr amount from_units(std::int64_t units) noexcept {
+    amount result;
+    result.units_ = units;
+    return result;
+  }
+
+  [[nodiscard]] constexpr std::int64_t units() const noexcept { return units_; }
+  [[nodiscard]] constexpr double value() const noexcept {
+    return static_cast<double>(units_) / static_cast<double>(units_per_one);
+  }
+  /// Whether it is neither negative nor NaN nor too large to count.
+  [[nodiscard]] constexpr bool valid() const noexcept { return units_ >= 0; }
+
+  friend constexpr auto operator<=>(amount, amount) noexcept = default;
+  friend constexpr amount operator+(amount left, amount right) noexcept {
+    return from_units(left.units_ + right.units_);
+  }
+  friend constexpr amount operator-(amount left, amount right) noexcept {
+    return from_units(left.units_ - right.units_);
+  }
+
+ private:
+  static constexpr std::int64_t invalid = std::numeric_limits<std::int64_t>::min();
+  // Sums of a few thousand amounts must not overflow.
+  static constexpr std::int64_t limit = std::numeric_limits<std::int64_t>::max() / 4096;
+
+  template <typename Number>
+  static constexpr std::int64_t to_units(Number value) noexcept {
+    if constexpr (std::floating_point<Number>) {
+      const double scaled = static_cast<double>(value) * static_cast<double>(units_per_one);
+      if (!(scaled >= 0) || scaled > static_cast<double>(limit)) return invalid;
+      // Rounded up, so that a tiny request is never free of charge.
+      const auto whole = static_cast<std::int64_t>(scaled);
+      return scaled - static_cast<double>(whole) > 1e-6 ? whole + 1 : whole;
+    } else {
+      if (std::cmp_less(value, 0) || std::cmp_greater(value, limit / units_per_one)) return invalid;
+      return static_cast<std::int64_t>(value) * units_per_one;
+    }
+  }
+
+  std::int64_t units_ = 0;
+};
 
 }  // namespace ray
 
-// ---- include/ray/config.hpp
-/// `ray::config`: what a program can say about its session. Each member has an option of the
-/// command line with its name (`num_cpus`: `--ray-num-cpus`); the command line wins over `config`,
-/// `config` over the environment, and what nobody sets is found out from the machine.
+// ---- include/ray/duration.hpp
+/// `ray::duration`, the unit of every timeout, and `ray::forever`, the one that never ends.
 
-// ---- include/ray/log.hpp
-/// Messages of ray about itself: one line each to the standard error stream, by level.
-///
-/// Whole lines only, from any number of threads; nothing here throws.
-
+#include <chrono>
 
 namespace ray {
 
-enum class log_level { debug, info, warning, error, off };
+/// What every timeout is given as; any `std::chrono` duration that is not finer converts to it.
+using duration = std::chrono::nanoseconds;
 
-/// Writes "ray warning: message", or so, if `level` is at least the session's verbosity. `off` is
-/// no level of a message and writes nothing.
-void log(log_level level, std::string_view message) noexcept;
+/// No timeout at all. Code that adds a timeout to a point in time must look for it first: the sum
+/// would overflow.
+inline constexpr duration forever = duration::max();
+
+}  // namespace ray
+
+
+#include <optional>
+#include <variant>
+
+namespace ray {
+
+/// Which exceptions of a task are worth another attempt: `retry::never`, `retry::always`,
+/// `retry::on<E1, E2>()`.
+class retry_policy {
+ public:
+  using predicate = bool (*)(const std::exception_ptr& error);
+
+  constexpr retry_policy() noexcept = default;
+  constexpr explicit retry_policy(predicate matches) noexcept : matches_(matches) {}
+
+  [[nodiscard]] bool matches(const std::exception_ptr& error) const {
+    return matches_ != nullptr && matches_(error);
+  }
+  [[nodiscard]] constexpr bool is_never() const noexcept { return matches_ == nullptr; }
+
+ private:
+  predicate matches_ = nullptr;
+};
+
+namespace retry {
 
 namespace detail {
-
-/// Messages below `level` are dropped from now on; `warning` until somebody says otherwise.
-void set_log_level(log_level level) noexcept;
-[[nodiscard]] log_level current_log_level() noexcept;
-
-/// Whether a message would be written, for callers whose messages take time to make.
-[[nodiscard]] inline bool logs(log_level level) noexcept {
-  return level != log_level::off && level >= current_log_level();
+template <typename Error>
+bool is(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
-
-/// Receives each message instead of the standard error stream.
-using log_sink = void (*)(void* context, log_level level, std::string_view message);
-
-/// Sends messages to `sink`, or back to the standard error stream if it is null. One thread at a
-/// time calls the sink, which must not log itself; when this returns, the former sink has returned
-/// and is not called again.
-void set_log_sink(log_sink sink, void* context) noexcept;
-
 }  // namespace detail
 
-}  // namespace ray
+inline constexpr retry_policy never{};
+inline constexpr retry_policy always{[](const std::exception_ptr&) { return true; }};
 
+/// Retries on exceptions of these types, or derived from them.
+template <typename... Errors>
+[[nodiscard]] constexpr retry_policy on() noexcept {
+  return retry_policy([](const std::exception_ptr& error) { return (detail::is<Errors>(error) || ...); });
+}
 
-#include <filesystem>
-#include <optional>
+}  // namespace retry
 
-namespace ray {
+namespace detail {
+struct default_scheduling {
+  friend bool operator==(default_scheduling, default_scheduling) = default;
+};
+struct spread_scheduling {
+  friend bool operator==(spread_scheduling, spread_scheduling) = default;
+};
+struct group_state;
+}  // namespace detail
 
-/// The options of a session, an aggregate written by name, in the order shown:
-///
-///     auto session = ray::init(argc, argv, {.num_cpus = 4, .job_name = "prices"});
-///
-/// Absurd values (negative, NaN, an empty name) are held here and throw `usage_error` from `init`.
-struct config {
-  /// Which cluster to join. Empty: `$RAY_ADDRESS`, else this process alone. "local": this process
-  /// alone. "host:port": that cluster. "auto": `$RAY_ADDRESS`, else the cluster on this machine,
-  /// else this process alone. "slurm", "mpi": the ranks of this job step.
-  std::string address = {};
+/// Fill nodes up to half, then spread.
+inline constexpr detail::default_scheduling default_strategy{};
+/// Over as many nodes as there are.
+inline constexpr detail::spread_scheduling spread{};
 
-  /// "host:port": this process is itself the head, and others join it by that address.
-  std::string head = {};
+/// On this node; when `soft`, elsewhere if it is gone or cannot.
+struct node_affinity {
+  node_id node = {};
+  bool soft = false;
+};
 
-  /// CPU slots, whatever the machine has. Default: the CPUs that this process may run on, by its
-  /// affinity and its cgroup's quota.
-  std::optional<amount> num_cpus = {};
+/// A bundle of a placement group; made by `placement_group::bundle`.
+struct placement_bundle {
+  std::shared_ptr<detail::group_state> group = {};
+  std::size_t index = 0;
+};
 
-  /// GPU slots. Default: the CUDA devices that this process sees, none without CUDA.
-  std::optional<amount> num_gpus = {};
+/// Where a task or an actor may run.
+using scheduling_strategy = std::variant<detail::default_scheduling, detail::spread_scheduling,
+                                         node_affinity, placement_bundle>;
 
-  /// Custom resources and how much there is of each. "CPU", "GPU" and "memory" are not custom.
+struct task_options {
+  amount num_cpus = 1, num_gpus = 0;
+  std::size_t memory = 0;                          // bytes that the scheduler sets aside
+  std::map<std::string, double> resources = {};    // custom resources
+  std::map<std::string, std::string> labels = {};  // that the node must carry
+  scheduling_strategy scheduling = {};
+  std::string name = {};                           // default: the function's own name
+  int priority = 0;                                // among the job's waiting tasks; higher first
+  int max_retries = 3;                             // after crashes, and for `retry_exceptions`; -1: for ever
+  retry_policy retry_exceptions = retry::never;
+  duration timeout = forever;                      // from the start of the function
+  std::size_t stream_buffer = 16;                  // unread items before a generator waits
+  bool isolated = false;                           // in a process that runs nothing else meanwhile
+};
+
+enum class actor_lifetime { scoped, detached };
+
+struct actor_options {
+  amount num_cpus = 0, num_gpus = 0;
+  std::size_t memory = 0;
   std::map<std::string, double> resources = {};
-
-  /// Labels of this node, which tasks and actors can ask for.
   std::map<std::string, std::string> labels = {};
+  scheduling_strategy scheduling = {};
+  std::string name = {}, name_space = {};
+  bool get_if_exists = false;
+  actor_lifetime lifetime = actor_lifetime::scoped;  // detached needs a name
+  int max_concurrency = 1;
+  std::map<std::string, int> concurrency_groups = {};
+  int max_restarts = 0, max_task_retries = 0;        // -1: for ever
+  std::size_t max_pending_calls = 0;                 // 0: no limit
+  duration checkpoint_every = forever;               // the actor's class must be serializable
+  bool isolated = false;
+};
 
-  /// Bytes of objects in memory before spilling begins; 0: 30% of the physical memory, or of the
-  /// cgroup's limit where that is less.
-  std::size_t object_store_memory = 0;
+/// Of one call; what is not set is as the actor's options say.
+struct call_options {
+  std::string name = {};
+  std::string concurrency_group = {};
+  std::optional<int> max_retries = {};
+  retry_policy retry_exceptions = retry::never;
+  duration timeout = forever;
+  std::size_t stream_buffer = 16;
+};
 
-  /// Where spilled objects are written; made if it does not exist. Default: `$RAY_SPILL_DIR`, else
-  /// the system's temporary directory.
-  std::filesystem::path spill_directory = {};
-
-  /// The cluster's secret. Default: `$RAY_TOKEN`, else what the file `$RAY_TOKEN_FILE` holds, else
-  /// what `~/.ray/token` holds.
-  std::string token = {};
-
-  /// Names the job in lists and logs. Default: the name of the executable.
-  std::string job_name = {};
-
-  /// Where the names of this job's actors are looked up.
-  std::string name_space = "default";
-
-  /// Among jobs; higher first.
-  int priority = 0;
-
-  /// The least severe messages that are still logged.
-  log_level verbosity = log_level::warning;
+struct kill_options {
+  bool restart = false;
 };
 
 }  // namespace ray
-
-// ---- include/ray/error.hpp
-/// The errors of ray. All derive from `ray::error`, and each `what()` says what happened, to which
-/// task, actor, object or node (by name and id), why, and what the user can do.
-
-#include <stdexcept>
-
-namespace ray {
-
-/// The base of every error that ray throws.
-class error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// A call that makes no sense: no session, an absurd option, an empty handle.
-class usage_error : public error {
- public:
-  using error::error;
-};
-
-/// A task ended with an exception whose type cannot be rethrown here; see `RAY_EXCEPTION`.
-class task_error : public error {
- public:
-  using error::error;
-};
-
-/// The task was cancelled, or a child of a task that was.
-class cancelled_error : public error {
- public:
-  using error::error;
-};
-
-/// A wait or a task took longer than its limit.
-class timeout_error : public error {
- public:
-  using error::error;
-};
-
-/// The actor's constructor threw, its name was taken, or it ended, was killed or exited.
-class actor_died_error : public error {
- public:
-  using error::error;
-};
-
-/// The worker process that ran the task ended.
-class worker_died_error : public error {
- public:
-  using error::error;
-};
-
-/// The node that ran the task or held the object is gone.
-class node_died_error : public error {
- public:
-  using error::error;
-};
-
-/// The object's value is gone and cannot be made again.
-class object_lost_error : public error {
- public:
-  using error::error;
-};
-
-/// The object or the task does not fit into memory, after spilling too.
-class out_of_memory_error : public error {
- public:
-  using error::error;
-};
-
-/// No node could ever satisfy the request.
-class infeasible_error : public error {
- public:
-  using error::error;
-};
-
-/// An actor has `max_pending_calls` calls waiting.
-class backpressure_error : public error {
- public:
-  using error::error;
-};
-
-/// A value could not be turned into bytes or made from them.
-class serialization_error : public error {
- public:
-  using error::error;
-};
-
-/// Another process cannot be reached.
-class connection_error : public error {
- public:
-  using error::error;
-};
-
-/// The cluster token is missing or wrong.
-class authentication_error : public error {
- public:
-  using error::error;
-};
-
-/// Two processes speak different versions, or run different builds.
-class version_error : public error {
- public:
-  using error::error;
-};
-
-}  // namespace ray
-
-// ---- include/ray/exception.hpp
-/// `RAY_EXCEPTION(type)`: names an exception type of the program, so that it is rethrown as what it
-/// is where the future of a task is got, and not as `ray::task_error`.
-
-
-// ---- include/ray/detail/base/exception_registry.hpp
-/// The exception types that can be turned into bytes and made again: the standard ones, ray's, and
-/// those that the program names in `RAY_EXCEPTION`.
 
 
 
 namespace ray::detail {
 
-/// How exceptions of one type become bytes and are made again. What `what()` said is kept beside
-/// the bytes, so that it is known where the type is not.
-struct exception_operations {
-  const std::type_info* type;
-  /// Appends what is in the exception beyond its `what()`.
-  void (*save)(const std::exception_ptr& exception, byte_sink& sink);
-  std::exception_ptr (*load)(const std::string& what, byte_source& source);
+class actor_core;
+
+/// The state of an actor's class, type-erased. Calls of it never overlap with each other; a method
+/// runs in between only when `max_concurrency` allows.
+class actor_state {
+ public:
+  virtual ~actor_state() = default;
+  [[nodiscard]] virtual const std::type_info& type() const noexcept = 0;
+  /// The object, or null while there is none.
+  [[nodiscard]] virtual void* get() noexcept = 0;
+  virtual void destroy() noexcept = 0;
+  /// Whether `save` and `load` may be called.
+  [[nodiscard]] virtual bool can_checkpoint() const noexcept = 0;
+  virtual void save(byte_sink& sink) = 0;
+  virtual void load(byte_source& source) = 0;
 };
 
-/// Once for each type; naming a type again changes nothing. From any thread.
-void add_exception(const exception_operations& operations);
+/// Makes the books of an actor; the caller has its first handle. Throws usage_error.
+[[nodiscard]] actor_core* new_actor(actor_options options, std::unique_ptr<actor_state> state);
 
-/// Null when there is none of exactly this type. What is returned lives as long as the program.
-[[nodiscard]] const exception_operations* find_exception(const std::type_info& type);
-/// By `type_info::name()`.
-[[nodiscard]] const exception_operations* find_exception(const std::string& mangled_name);
+/// Gives the actor its constructor call and asks for its place. When the actor exists already
+/// (`get_if_exists`), the handle is exchanged for one of that actor. Throws usage_error.
+[[nodiscard]] actor_core* start_actor(actor_core* actor, task* creation);
 
-template <typename Exception>
-inline constexpr bool made_from_text = std::derived_from<Exception, std::exception> &&
-                                       (std::is_constructible_v<Exception, const std::string&> ||
-                                        std::is_constructible_v<Exception, const char*>);
+// Handles.
+void add_actor_handle(actor_core* actor) noexcept;
+void drop_actor_handle(actor_core* actor) noexcept;
+[[nodiscard]] actor_state& state_of(actor_core* actor) noexcept;
+[[nodiscard]] actor_id id_of(actor_core* actor) noexcept;
+[[nodiscard]] object_handle ready_of(actor_core* actor);
+void kill_actor(actor_core* actor, bool restart);
+[[nodiscard]] actor_core* find_actor_core(const std::string& name, const std::string& name_space);
 
-template <typename Exception>
-inline constexpr bool has_exception_functions =
-    count_savers<Exception> == 1 && (has_load_and_construct<Exception> ||
-                                     (count_loaders<Exception> == 1 &&
-                                      (made_from_text<Exception> ||
-                                       std::is_default_constructible_v<Exception>)));
+/// Marks `call` as a call of `actor`, made by what this thread runs. Before `submit`. Throws
+/// usage_error for an unknown concurrency group, backpressure_error.
+void set_actor_call(task* call, actor_core* actor,
+                    const std::shared_ptr<const call_options>& options);
 
-/// An exception that says the same as the one whose `what()` was `text`.
-template <typename Exception>
-Exception exception_from_text(const std::string& text) {
-  if constexpr (std::is_constructible_v<Exception, const std::string&>) {
-    return Exception(text);
-  } else {
-    return Exception(text.c_str());
-  }
-}
-
-template <typename Exception>
-void save_exception(const std::exception_ptr& exception, byte_sink& sink) {
-  if constexpr (has_exception_functions<Exception>) {
-    try {
-      std::rethrow_exception(exception);
-    } catch (const Exception& caught) {
-      save_value(caught, sink);
-    }
-  }
-}
-
-template <typename Exception>
-std::exception_ptr load_exception(const std::string& what, byte_source& source) {
-  input_archive archive(source);
-  if constexpr (!has_exception_functions<Exception>) {
-    return std::make_exception_ptr(exception_from_text<Exception>(what));
-  } else if constexpr (has_load_and_construct<Exception> || !made_from_text<Exception>) {
-    return std::make_exception_ptr(made_from(archive, std::type_identity<Exception>{}));
-  } else {
-    // The text first, which is the base class's, then what the class itself adds.
-    Exception made = exception_from_text<Exception>(what);
-    archive.read(made);
-    return std::make_exception_ptr(std::move(made));
-  }
-}
-
-/// Returns true, to initialize a variable with.
-template <typename Exception>
-bool register_exception() {
-  static_assert(std::is_class_v<Exception> && std::is_copy_constructible_v<Exception>,
-                "ray: RAY_EXCEPTION needs a class that can be copied, as exceptions are");
-  static_assert(made_from_text<Exception> || has_exception_functions<Exception>,
-                "ray: RAY_EXCEPTION needs a class that can be made again in another process: one "
-                "derived from std::exception with a constructor that takes a std::string or a "
-                "const char* alone, or one with a cereal serialize function and a default "
-                "constructor");
-  add_exception({.type = &typeid(Exception),
-                 .save = &save_exception<Exception>,
-                 .load = &load_exception<Exception>});
-  return true;
-}
+[[noreturn]] void throw_empty_actor(const char* what);
+[[noreturn]] void throw_other_type(actor_core* actor, const std::type_info& wanted);
 
 }  // namespace ray::detail
-
-
-/// At namespace scope, in headers too, as often as you like:
-///
-///     struct no_such_order : std::runtime_error { using runtime_error::runtime_error; };
-///     RAY_EXCEPTION(no_such_order)
-///
-/// In another process the exception is made again from its `what()` by a constructor that takes a
-/// string; if it has a cereal `serialize` (or `save` and `load`, or `load_and_construct`), that
-/// carries what else is in it.
-#define RAY_EXCEPTION(...)                                                                    \
-  [[maybe_unused]] static const bool RAY_DETAIL_UNIQUE_NAME(ray_exception_, __COUNTER__) =    \
-      ::ray::detail::register_exception<__VA_ARGS__>();
-
-#define RAY_DETAIL_UNIQUE_NAME(prefix, number) RAY_DETAIL_JOIN(prefix, number)
-#define RAY_DETAIL_JOIN(prefix, number) prefix##number
-
-// ---- include/ray/future.hpp
-/// `ray::future<T>`: a copyable handle of an immutable object in the object store, and what can be
-/// done with it: get, view, wait, chain, combine, cancel. The object lives while any handle does.
-///
-/// Everything here may be called from any thread; one handle object used by several threads follows
-/// the rules of `std::shared_ptr`. The free functions are function objects, so that no unqualified
-/// call of a user's own `wait` or `get` becomes ours.
 
 // ---- include/ray/detail/runtime/arguments.hpp
 /// How arguments become parameters: each is kept in a slot of the task's block, as a value of the
 /// parameter's type, or as a future whose value the parameter is made from when the task begins.
+
+// ---- include/ray/detail/runtime/callable.hpp
+/// What can be seen of a callable: its parameter types, and whether it may travel.
+
+
+
+namespace ray {
+
+template <typename Function, typename... Values>
+class bound_function;
+
+namespace detail {
+
+/// The parameters of a callable as a tuple type, when they can be seen; `void` when they cannot (a
+/// template or overloaded call operator).
+template <typename Function>
+struct parameters_of;
+
+template <typename Result, typename... Parameters>
+struct visible_parameters {
+  using type = std::tuple<Parameters...>;
+};
+
+template <typename Member>
+struct member_parameters;
+
+// Every combination of qualifiers of a member function; the object comes first, by const reference
+// where that will do.
+#define RAY_DETAIL_MEMBER(qualifiers, self)                                     \
+  template <typename Result, typename Class, typename... Parameters>            \
+  struct member_parameters<Result (Class::*)(Parameters...) qualifiers> {       \
+    using with_object = std::tuple<self, Parameters...>;                        \
+    using type = std::tuple<Parameters...>;                                     \
+    static constexpr bool is_function = true;                                   \
+  };
+RAY_DETAIL_MEMBER(, Class)
+RAY_DETAIL_MEMBER(const, const Class&)
+RAY_DETAIL_MEMBER(&, Class)
+RAY_DETAIL_MEMBER(const&, const Class&)
+RAY_DETAIL_MEMBER(&&, Class)
+RAY_DETAIL_MEMBER(noexcept, Class)
+RAY_DETAIL_MEMBER(const noexcept, const Class&)
+RAY_DETAIL_MEMBER(& noexcept, Class)
+RAY_DETAIL_MEMBER(const& noexcept, const Class&)
+RAY_DETAIL_MEMBER(&& noexcept, Class)
+#undef RAY_DETAIL_MEMBER
+
+template <typename Function>
+concept has_one_call_operator = requires { &Function::operator(); };
+
+template <typename Function>
+struct parameters_of {
+  using type = void;
+};
+template <has_one_call_operator Function>
+struct parameters_of<Function> : member_parameters<decltype(&Function::operator())> {};
+template <typename Result, typename... Parameters>
+struct parameters_of<Result (*)(Parameters...)> : visible_parameters<Result, Parameters...> {};
+template <typename Result, typename... Parameters>
+struct parameters_of<Result (*)(Parameters...) noexcept>
+    : visible_parameters<Result, Parameters...> {};
+template <typename Function>
+  requires std::is_member_function_pointer_v<Function>
+struct parameters_of<Function> {
+  using type = typename member_parameters<Function>::with_object;
+};
+template <typename Value, typename Class>
+  requires std::is_object_v<Value>
+struct parameters_of<Value Class::*> {
+  using type = std::tuple<const Class&>;
+};
+
+/// `Tuple` without its first `count` elements; empty or unseen stays so.
+template <typename Tuple, std::size_t Count>
+struct drop_parameters;
+template <std::size_t Count>
+struct drop_parameters<void, Count> {
+  using type = void;
+};
+template <typename... Parameters>
+struct drop_parameters<std::tuple<Parameters...>, 0> {
+  using type = std::tuple<Parameters...>;
+};
+template <typename First, typename... Rest, std::size_t Count>
+  requires(Count > 0)
+struct drop_parameters<std::tuple<First, Rest...>, Count>
+    : drop_parameters<std::tuple<Rest...>, Count - 1> {};
+template <std::size_t Count>
+  requires(Count > 0)
+struct drop_parameters<std::tuple<>, Count> {
+  using type = std::tuple<>;
+};
+
+template <typename Function, typename... Values>
+struct parameters_of<bound_function<Function, Values...>>
+    : drop_parameters<typename parameters_of<Function>::type, sizeof...(Values)> {};
+
+template <typename Function>
+using parameters = typename parameters_of<Function>::type;
+
+template <typename Function>
+inline constexpr bool is_bound_function = false;
+template <typename Function, typename... Values>
+inline constexpr bool is_bound_function<bound_function<Function, Values...>> = true;
+
+/// What an argument is kept as when the parameter cannot be seen: decayed, literals as strings.
+template <typename Argument>
+using kept_argument =
+    std::conditional_t<std::is_convertible_v<Argument, const char*>, std::string,
+                       std::decay_t<Argument>>;
+
+/// Whether a callable may become a task: what it carries can be seen and serialized.
+template <typename Function>
+inline constexpr bool callable_travels =
+    (std::is_pointer_v<Function> && std::is_function_v<std::remove_pointer_t<Function>>) ||
+    std::is_member_pointer_v<Function> || is_bound_function<Function> ||
+    (std::is_class_v<Function> && (std::is_empty_v<Function> || serializable<Function>));
+
+template <typename Function>
+constexpr void require_callable_travels() {
+  static_assert(
+      callable_travels<Function>,
+      "ray: this callable cannot travel to another process: it carries state that cannot be "
+      "serialized (a lambda that captures, std::function, std::bind, a pointer to an object). Pass "
+      "what it needs as arguments, or bind values in front with ray::bind(f, values...); a function "
+      "object needs a cereal serialize function");
+}
+
+}  // namespace detail
+}  // namespace ray
 
 // ---- include/ray/detail/runtime/task.hpp
 /// A task: the block that is a pool job, a stored object and the call itself in one allocation.
@@ -3036,9 +2738,12 @@ constexpr heap_cost of_parts() {
 template <typename... Part>
 constexpr heap_cost of_elements() {
   switch (of_parts<Part...>()) {
-    case heap_cost::nothing_held: return heap_cost::constant;
-    case heap_cost::constant: return heap_cost::each_element;
-    default: return heap_cost::unknown;
+    case heap_cost::nothing_held:
+      return heap_cost::constant;
+    case heap_cost::constant:
+      return heap_cost::each_element;
+    default:
+      return heap_cost::unknown;
   }
 }
 
@@ -3177,9 +2882,10 @@ inline constexpr value_operations operations_table{
     .type = &typeid(T),
     .size = sizeof(T),
     .alignment = alignof(T),
-    .heap_size = heap<T>::cost == heap_cost::unknown
-                     ? nullptr
-                     : +[](const void* value) { return heap<T>::of(*static_cast<const T*>(value)); },
+    .heap_size =
+        heap<T>::cost == heap_cost::unknown
+            ? nullptr
+            : +[](const void* value) { return heap<T>::of(*static_cast<const T*>(value)); },
     .save = [](const void* value,
                byte_sink& sink) { save_value(*static_cast<const T*>(value), sink); },
     .load = [](void* storage, byte_source& source) { load_value<T>(storage, source); },
@@ -3213,8 +2919,29 @@ struct job {
 
 }  // namespace ray::detail::exec
 
+// ---- include/ray/fwd.hpp
+/// The names of ray's types, declared.
 
-#include <variant>
+namespace ray {
+
+template <typename Value>
+class future;
+template <typename Class>
+class actor;
+template <typename Result>
+class task;
+template <typename Value>
+class generator;
+template <typename Value>
+class stream;
+template <typename Function, typename... Values>
+class bound_function;
+class session;
+class placement_group;
+
+}  // namespace ray
+
+
 
 namespace ray::detail {
 
@@ -3258,6 +2985,19 @@ class task : public object, public exec::job {
 /// count of `unready_` away; the handle stays the caller's.
 void submit(task* one) noexcept;
 
+/// A block that was built and not yet submitted: an error on the way to `submit` takes it apart.
+class unsubmitted {
+ public:
+  explicit unsubmitted(task* one) noexcept : task_(one) {}
+  unsubmitted(const unsubmitted&) = delete;
+  unsubmitted& operator=(const unsubmitted&) = delete;
+  ~unsubmitted();
+  void submit() noexcept { ray::detail::submit(std::exchange(task_, nullptr)); }
+
+ private:
+  task* task_;
+};
+
 /// Makes the task wait for `target`. Before `submit`, with a waiter that lives in the block.
 void add_dependency(task* one, waiter& link, object* target) noexcept;
 
@@ -3267,8 +3007,11 @@ void set_call_settings(task* one, std::shared_ptr<const call_settings> settings)
 /// Called by `run` with the exception that the task's function threw: tries again or ends it.
 void task_failed(task* one, std::exception_ptr error) noexcept;
 
-/// Called by `run` when the function returned a future: the task ends as that does.
+/// The function returned a future: the task, which counts as suspended, ends as that does.
 void forward_when_ready(task* one, object_handle target) noexcept;
+
+/// The task's coroutine has ended, with its value in the result's storage or with an error.
+void finish_coroutine(task* one, std::exception_ptr error) noexcept;
 
 /// Allocates and builds a block; `operator new` is not used, so that blocks come from the caches.
 template <typename Block, typename... Arguments>
@@ -3363,17 +3106,11 @@ template <typename Returned>
 struct returned_traits {
   using value_type = std::decay_t<Returned>;
   static constexpr bool immediate = true;
-  static future<value_type> result(object_handle handle) {
-    return future_access::make<value_type>(std::move(handle));
-  }
 };
 template <typename Value>
 struct returned_traits<future<Value>> {
   using value_type = Value;
   static constexpr bool immediate = false;
-  static future<Value> result(object_handle handle) {
-    return future_access::make<Value>(std::move(handle));
-  }
   template <typename Block>
   static outcome start(Block& block, auto& body) {
     object_handle target = future_access::take(body());
@@ -3507,6 +3244,87 @@ class task_of final : public task {
   storage<Body> body_;
   storage<stored_type> result_;
 };
+
+}  // namespace ray::detail
+
+// ---- include/ray/detail/runtime/value_access.hpp
+/// Reading the value of an object: waiting until it is there, keeping it in memory while it is read.
+
+
+
+namespace ray::detail {
+
+/// Blocks until the object is ready; inside a task the CPU slot is lent meanwhile. Without a limit
+/// the calling thread may run what it waits for. False when `timeout` passed first. Throws
+/// cancelled_error or timeout_error when the calling task is cancelled or late meanwhile, and
+/// usage_error without a session.
+bool wait_until_ready(object* one, duration timeout = forever);
+
+/// Rethrows the error of a failed object.
+[[noreturn]] void throw_error(object* one);
+
+/// Makes a spilled value resident and keeps it so until `unpin`. Throws object_lost_error.
+void pin_stored(object* source);
+void unpin_stored(object* source) noexcept;
+
+/// Whether the caller's handle is the only one, so that the value may be moved out.
+[[nodiscard]] inline bool is_only_handle(object* one) noexcept {
+  if (object::handles(one->word()) != 1) return false;
+  object* source = one->source();
+  return source == one || object::handles(source->word()) == 1;
+}
+
+/// The value of a ready object, resident while this lives. Rethrows the object's error.
+template <typename Value>
+class pinned_value {
+ public:
+  explicit pinned_value(object* one) {
+    const std::uint64_t word = one->word();
+    if ((word & object::failed) != 0) throw_error(one);
+    source_ = one->source();
+    if ((source_->word() & object::tracked) != 0) {
+      pin_stored(source_);
+      pinned_ = true;
+    }
+  }
+  pinned_value(const pinned_value&) = delete;
+  pinned_value& operator=(const pinned_value&) = delete;
+  ~pinned_value() {
+    if (pinned_) unpin_stored(source_);
+  }
+
+  [[nodiscard]] Value& operator*() const noexcept { return *static_cast<Value*>(source_->value()); }
+
+ private:
+  object* source_ = nullptr;
+  bool pinned_ = false;
+};
+
+/// A copy of a value, by its serialization when its type has no copy.
+template <typename Value>
+[[nodiscard]] Value copy_of(const Value& value) {
+  if constexpr (std::is_copy_constructible_v<Value>) {
+    return Value(value);
+  } else {
+    return copy_by_serialization(value);
+  }
+}
+
+/// A copy of a ready object's value.
+template <typename Value>
+[[nodiscard]] Value copy_value(object* one) {
+  const pinned_value<Value> value(one);
+  return Value(static_cast<const Value&>(*value));
+}
+
+/// The value of a ready object, moved out when `handle` is the only one, else copied.
+template <typename Value>
+[[nodiscard]] Value take_value(object_handle handle) {
+  const bool alone = is_only_handle(handle.get());
+  const pinned_value<Value> value(handle.get());
+  if (alone) return Value(std::move(*value));
+  return copy_of(static_cast<const Value&>(*value));
+}
 
 }  // namespace ray::detail
 
@@ -3747,6 +3565,707 @@ class bound_call<Function, std::tuple<Slots...>> {
 
 }  // namespace ray::detail
 
+// ---- include/ray/detail/runtime/exported.hpp
+/// Handles (of objects, actors, queues ...) as bytes. In one process the bytes are a number in a table
+/// that keeps what the handle stands for until the session ends, since the bytes may be read again
+/// at any time.
+
+
+namespace ray::detail {
+
+/// A handle on its way; empty handles travel too.
+struct exported_handle {
+  std::uint64_t process = 0;
+  std::uint64_t number = 0;
+
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    archive(process, number);
+  }
+};
+
+/// Enters what `kept` stands for, once for each `key`.
+[[nodiscard]] exported_handle export_handle(const void* key, std::shared_ptr<void> kept);
+
+/// What was exported, or null for the empty handle. Throws serialization_error when it is of another
+/// process or session.
+[[nodiscard]] std::shared_ptr<void> import_handle(const exported_handle& one);
+
+}  // namespace ray::detail
+
+// ---- include/ray/detail/runtime/submission.hpp
+/// From a body to the future, or the stream, of its call: builds the block, has `prepare` attach what
+/// the call needs (options, its actor), and submits it.
+
+// ---- include/ray/stream.hpp
+/// `ray::generator<R>`, a coroutine that yields values, and `ray::stream<R>`, the range that its
+/// reader sees. The producer runs ahead by `task_options::stream_buffer` items, then waits without a
+/// thread.
+
+// ---- include/ray/detail/runtime/coroutine.hpp
+/// How a coroutine is run as a task: it is resumed by pool jobs and suspended without a thread.
+///
+/// A `coroutine_context` belongs to the outermost coroutine of a task; those that it awaits share
+/// it. Coroutines hand over to each other through a slot of the thread that runs them, never by
+/// symmetric transfer, which overflows the stack in builds without tail calls.
+
+
+#include <coroutine>
+
+namespace ray::detail {
+
+/// The coroutine behind a `ray::task` or a `ray::generator`.
+struct coroutine_access {
+  template <typename Coroutine>
+  [[nodiscard]] static auto handle(const Coroutine& one) noexcept {
+    return one.coroutine_;
+  }
+};
+
+class coroutine_context : public exec::job {
+ public:
+  explicit coroutine_context(task* owner) noexcept;
+  virtual ~coroutine_context() = default;
+  coroutine_context(const coroutine_context&) = delete;
+  coroutine_context& operator=(const coroutine_context&) = delete;
+
+  [[nodiscard]] task* owner() const noexcept { return owner_; }
+
+  /// Runs a coroutine of this context on this thread until it suspends or has ended. After this
+  /// the context may be gone.
+  static void run(coroutine_context* context, std::coroutine_handle<> where) noexcept;
+
+  /// Queues the coroutine at `where` to be resumed by the pool.
+  void schedule(std::coroutine_handle<> where) noexcept;
+
+  // The slots of a classed task or an actor are lent while it is suspended.
+  void suspended() noexcept;
+  void resumed() noexcept;
+
+ protected:
+  /// The outermost coroutine has ended: stores its result and frees the context.
+  virtual void finish() noexcept = 0;
+
+ private:
+  task* owner_;
+  std::coroutine_handle<> where_;  // between `schedule` and the job
+};
+
+/// Has this thread resume `where` when the coroutine that runs now has suspended.
+void resume_next(std::coroutine_handle<> where) noexcept;
+/// The context of the coroutine that this thread runs. Throws usage_error outside of one.
+[[nodiscard]] coroutine_context& this_context();
+/// The outermost coroutine of the context has reached its end.
+void context_ended(coroutine_context* context) noexcept;
+
+/// A coroutine that waits: for an object, or for room in a stream. Cancelling its task wakes it.
+class suspension {
+ public:
+  suspension() noexcept;
+  ~suspension();
+  suspension(const suspension&) = delete;
+  suspension& operator=(const suspension&) = delete;
+
+  /// Suspends until `target` is ready. The coroutine may run elsewhere when this returns.
+  void wait_for(object* target, std::coroutine_handle<> where);
+  /// Suspends until `wake` is called.
+  void wait(std::coroutine_handle<> where);
+  /// Resumes the coroutine, unless it was woken already.
+  void wake() noexcept;
+
+ private:
+  struct state;
+  // Room for the state, whose type the runtime keeps to itself.
+  static constexpr std::size_t state_size = 160;
+  alignas(16) std::byte room_[state_size];
+  state* state_;
+};
+
+/// Throws when the task that runs was cancelled or is late.
+void throw_if_interrupted();
+
+/// `co_await` of a future.
+template <typename Value>
+class future_awaiter {
+ public:
+  future_awaiter(object_handle handle, bool takes) noexcept
+      : handle_(std::move(handle)), takes_(takes) {}
+  // Awaiters must be movable for g++ 12; nothing has begun when they are moved.
+  future_awaiter(future_awaiter&& other) noexcept
+      : handle_(std::move(other.handle_)), takes_(other.takes_) {}
+
+  [[nodiscard]] bool await_ready() const noexcept { return handle_->is_ready(); }
+  void await_suspend(std::coroutine_handle<> where) {
+    waiting_.emplace();
+    waiting_->wait_for(handle_.get(), where);
+  }
+  Value await_resume() {
+    waiting_.reset();
+    throw_if_interrupted();
+    if constexpr (std::is_void_v<Value>) {
+      if ((handle_->word() & object::failed) != 0) throw_error(handle_.get());
+    } else {
+      if (takes_) return take_value<Value>(std::move(handle_));
+      return copy_of(*pinned_value<const Value>(handle_.get()));
+    }
+  }
+
+ private:
+  object_handle handle_;
+  bool takes_;
+  std::optional<suspension> waiting_;
+};
+
+/// What a coroutine has come to: nothing yet, a value, or an exception.
+template <typename Result>
+class coroutine_result {
+ public:
+  template <typename Value>
+  void return_value(Value&& value) {
+    value_.emplace(std::forward<Value>(value));
+  }
+  [[nodiscard]] Result take() {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+    return std::move(*value_);
+  }
+  void set_error(std::exception_ptr error) noexcept { error_ = std::move(error); }
+
+ private:
+  std::optional<Result> value_;
+  std::exception_ptr error_;
+};
+template <>
+class coroutine_result<void> {
+ public:
+  void return_void() noexcept {}
+  void take() {
+    if (error_ != nullptr) std::rethrow_exception(error_);
+  }
+  void set_error(std::exception_ptr error) noexcept { error_ = std::move(error); }
+
+ private:
+  std::exception_ptr error_;
+};
+
+/// The end of a coroutine: whoever awaits it goes on, or the task ends.
+class final_awaiter {
+ public:
+  final_awaiter(std::coroutine_handle<> continuation, coroutine_context* context) noexcept
+      : continuation_(continuation), context_(context) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  void await_suspend(std::coroutine_handle<>) const noexcept {
+    if (continuation_) {
+      resume_next(continuation_);
+    } else {
+      context_ended(context_);
+    }
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  std::coroutine_handle<> continuation_;
+  coroutine_context* context_;
+};
+
+/// What promises of tasks and generators share.
+struct coroutine_promise {
+  std::coroutine_handle<> continuation = {};
+  coroutine_context* context = nullptr;
+
+  [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
+  [[nodiscard]] final_awaiter final_suspend() const noexcept { return {continuation, context}; }
+};
+
+}  // namespace ray::detail
+
+// ---- include/ray/detail/runtime/stream_core.hpp
+/// What a generator and its reader share: how many items are unread, who waits for whom.
+
+
+#include <mutex>
+
+namespace ray::detail {
+
+class parker;
+
+/// The typed part keeps the items; this part counts them. Its functions are called with `mutex_`
+/// held where they take the lock.
+class stream_core {
+ public:
+  using lock_type = std::unique_lock<std::mutex>;
+
+  stream_core() = default;
+  stream_core(const stream_core&) = delete;
+  stream_core& operator=(const stream_core&) = delete;
+  ~stream_core();
+
+  /// Connects the stream with the producer's task: its end is the stream's. Takes over the handle.
+  void connect(object_handle producer);
+
+  [[nodiscard]] lock_type lock() { return lock_type(mutex_); }
+
+  // The producer's side.
+  /// An item was added; true when the producer must wait before it makes another.
+  [[nodiscard]] bool added(const lock_type&) noexcept;
+  /// Suspends the producer until there is room, unless there is.
+  void wait_for_room(suspension& waiting, std::coroutine_handle<> where);
+  void room_awaited() noexcept;
+  /// Items of this attempt that the reader has already, from an earlier one.
+  [[nodiscard]] std::size_t made() const noexcept { return made_; }
+
+  // The reader's side.
+  /// Blocks until there is an item; false when the stream has ended. Rethrows the producer's error
+  /// when all items are read.
+  [[nodiscard]] bool wait_for_item(lock_type& lock);
+  void taken(lock_type& lock) noexcept;
+  /// The reader goes away: the producer is cancelled.
+  void drop() noexcept;
+
+  [[nodiscard]] const object_handle& producer() const noexcept { return producer_; }
+  void set_capacity(std::size_t items) noexcept { capacity_ = items; }
+
+ private:
+  std::mutex mutex_;
+  // Under `mutex_`.
+  std::size_t unread_ = 0;
+  std::size_t made_ = 0;
+  std::size_t capacity_ = 16;
+  bool ended_ = false;    // the producer's task has ended
+  bool dropped_ = false;  // nobody reads any more
+  parker* reader_ = nullptr;
+  suspension* waiting_producer_ = nullptr;
+
+  object_handle producer_;
+  waiter end_;
+  std::atomic<bool> end_seen_{false};
+};
+
+/// The stream_buffer of a task's options.
+[[nodiscard]] std::size_t stream_buffer_of(object* producer) noexcept;
+
+}  // namespace ray::detail
+
+
+#include <deque>
+
+namespace ray {
+
+namespace detail {
+
+struct stream_access;
+
+/// The items on their way from a generator to its reader.
+template <typename Value>
+struct stream_state : stream_core {
+  std::deque<Value> items;  // under the core's mutex
+};
+
+}  // namespace detail
+
+/// A coroutine that makes values with `co_yield` and may `co_await`. A function that returns one runs
+/// as a task; its call returns a `stream`.
+template <typename Value>
+class [[nodiscard]] generator {
+ public:
+  class promise_type;
+
+  generator(generator&& other) noexcept : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
+  generator& operator=(generator&& other) noexcept {
+    std::swap(coroutine_, other.coroutine_);
+    return *this;
+  }
+  ~generator() {
+    if (coroutine_) coroutine_.destroy();
+  }
+
+ private:
+  friend struct detail::coroutine_access;
+  explicit generator(std::coroutine_handle<promise_type> coroutine) noexcept
+      : coroutine_(coroutine) {}
+  std::coroutine_handle<promise_type> coroutine_;
+};
+
+template <typename Value>
+class generator<Value>::promise_type : public detail::coroutine_promise,
+                                       public detail::coroutine_result<void> {
+ public:
+  [[nodiscard]] generator get_return_object() noexcept {
+    return generator(std::coroutine_handle<promise_type>::from_promise(*this));
+  }
+  void unhandled_exception() noexcept { set_error(std::current_exception()); }
+
+  class yielded {
+   public:
+    yielded(detail::stream_core& stream, bool waits) noexcept : stream_(stream), waits_(waits) {}
+    yielded(yielded&& other) noexcept : stream_(other.stream_), waits_(other.waits_) {}
+    [[nodiscard]] bool await_ready() const noexcept { return !waits_; }
+    void await_suspend(std::coroutine_handle<> where) {
+      waiting_.emplace();
+      stream_.wait_for_room(*waiting_, where);
+    }
+    void await_resume() {
+      if (waiting_) stream_.room_awaited();
+      waiting_.reset();
+      detail::throw_if_interrupted();
+    }
+
+   private:
+    detail::stream_core& stream_;
+    bool waits_;
+    std::optional<detail::suspension> waiting_;
+  };
+
+  template <typename Item>
+  [[nodiscard]] yielded yield_value(Item&& item) {
+    // Another attempt makes again what the reader has: that is dropped.
+    if (position_++ < stream->made()) return yielded(*stream, false);
+    const auto lock = stream->lock();
+    stream->items.emplace_back(std::forward<Item>(item));
+    return yielded(*stream, stream->added(lock));
+  }
+
+  detail::stream_state<Value>* stream = nullptr;
+
+ private:
+  std::size_t position_ = 0;
+};
+
+/// An input range of values in the order made, each read once; reading blocks until the next is
+/// there. Move-only; dropping it cancels the task. Rethrows the task's error after its last value.
+template <typename Value>
+class [[nodiscard]] stream {
+ public:
+  class iterator {
+   public:
+    using value_type = Value;
+    using difference_type = std::ptrdiff_t;
+    using reference = Value&;
+    using pointer = Value*;
+    using iterator_category = std::input_iterator_tag;
+    using iterator_concept = std::input_iterator_tag;
+
+    iterator() noexcept = default;
+    Value& operator*() const { return *stream_->current_; }
+    Value* operator->() const { return &*stream_->current_; }
+    iterator& operator++() {
+      if (!stream_->advance()) stream_ = nullptr;
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& one, std::default_sentinel_t) noexcept {
+      return one.stream_ == nullptr;
+    }
+
+   private:
+    friend class stream;
+    explicit iterator(stream* one) : stream_(one) {}
+    stream* stream_ = nullptr;
+  };
+
+  stream() noexcept = default;
+  stream(stream&&) noexcept = default;
+  stream& operator=(stream&& other) noexcept {
+    std::swap(state_, other.state_);
+    std::swap(current_, other.current_);
+    return *this;
+  }
+  ~stream() {
+    if (state_ != nullptr) state_->drop();
+  }
+
+  /// The next value; nothing when the stream has ended. Blocks; rethrows the task's error.
+  [[nodiscard]] std::optional<Value> next() {
+    if (!advance()) return std::nullopt;
+    return std::move(current_);
+  }
+
+  /// Blocks for the first value that is not yet read.
+  [[nodiscard]] iterator begin() { return advance() ? iterator(this) : iterator(); }
+  [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
+  [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+
+ private:
+  friend struct detail::stream_access;
+  explicit stream(std::shared_ptr<detail::stream_state<Value>> state) noexcept
+      : state_(std::move(state)) {}
+
+  bool advance() {
+    current_.reset();
+    if (state_ == nullptr) detail::throw_empty_future("reading an empty stream");
+    auto lock = state_->lock();
+    if (!state_->wait_for_item(lock)) return false;
+    current_.emplace(std::move(state_->items.front()));
+    state_->items.pop_front();
+    state_->taken(lock);
+    return true;
+  }
+
+  std::shared_ptr<detail::stream_state<Value>> state_;
+  std::optional<Value> current_;
+};
+
+namespace detail {
+
+struct stream_access {
+  template <typename Value>
+  [[nodiscard]] static stream<Value> make(std::shared_ptr<stream_state<Value>> state) noexcept {
+    return stream<Value>(std::move(state));
+  }
+};
+
+/// A generator that has been made and the stream that it feeds.
+template <typename Value>
+struct fed_generator {
+  generator<Value> coroutine;
+  std::shared_ptr<stream_state<Value>> stream;
+};
+
+/// The body of a call whose function returns a generator: adds the stream.
+template <typename Body, typename Value>
+class stream_body {
+ public:
+  template <typename... Arguments>
+  explicit stream_body(std::shared_ptr<stream_state<Value>> stream, Arguments&&... arguments)
+      : body_(std::forward<Arguments>(arguments)...), stream_(std::move(stream)) {}
+  fed_generator<Value> operator()() { return {body_(), stream_}; }
+  [[nodiscard]] object* pending() noexcept { return body_.pending(); }
+  void await_arguments(ray::detail::task* owner) noexcept { body_.await_arguments(owner); }
+  void copy_into(void* memory) const {
+    body_.copy_into(&static_cast<stream_body*>(memory)->body_);
+    new (&static_cast<stream_body*>(memory)->stream_)
+        std::shared_ptr<stream_state<Value>>(stream_);
+  }
+  static std::string name() { return Body::name(); }
+
+ private:
+  Body body_;
+  std::shared_ptr<stream_state<Value>> stream_;
+};
+
+template <typename Block, typename Value>
+class generator_context final : public coroutine_context {
+ public:
+  generator_context(Block& block, fed_generator<Value> source)
+      : coroutine_context(&block), block_(block), source_(std::move(source)) {
+    auto& promise = coroutine_access::handle(source_.coroutine).promise();
+    promise.context = this;
+    promise.stream = source_.stream.get();
+  }
+  [[nodiscard]] std::coroutine_handle<> beginning() const noexcept {
+    return coroutine_access::handle(source_.coroutine);
+  }
+
+ private:
+  void finish() noexcept override {
+    Block& block = block_;
+    std::exception_ptr error;
+    try {
+      coroutine_access::handle(source_.coroutine).promise().take();
+      new (block.result_storage()) std::monostate();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    delete this;
+    finish_coroutine(&block, std::move(error));
+  }
+
+  Block& block_;
+  fed_generator<Value> source_;
+};
+
+template <typename Value>
+struct returned_traits<fed_generator<Value>> {
+  using value_type = void;
+  static constexpr bool immediate = false;
+  template <typename Block>
+  static outcome start(Block& block, auto& body) {
+    auto* context = new generator_context<Block, Value>(block, body());
+    coroutine_context::run(context, context->beginning());
+    return outcome::suspended;
+  }
+};
+
+/// A generator's call: what `submit_call` and `actor::call` put in place of the plain block.
+template <typename Value>
+struct returned_traits<generator<Value>> {
+  using value_type = Value;
+  static constexpr bool immediate = true;
+};
+
+template <typename Returned>
+inline constexpr bool is_generator = false;
+template <typename Value>
+inline constexpr bool is_generator<generator<Value>> = true;
+
+}  // namespace detail
+
+}  // namespace ray
+
+// ---- include/ray/task.hpp
+/// `ray::task<R>`: a lazy coroutine. A function that returns one runs as a task that suspends
+/// without holding a thread: `co_await` futures and other tasks, `co_return` the result.
+
+
+
+namespace ray {
+
+/// Owns a coroutine that has not begun. Move-only. Awaited by another coroutine, or run by the
+/// library when a task or a method returns it; after a `co_await` it may be on another thread.
+template <typename Result = void>
+class [[nodiscard]] task {
+ public:
+  struct promise_type : detail::coroutine_promise, detail::coroutine_result<Result> {
+    [[nodiscard]] task get_return_object() noexcept {
+      return task(std::coroutine_handle<promise_type>::from_promise(*this));
+    }
+    void unhandled_exception() noexcept { this->set_error(std::current_exception()); }
+  };
+
+  task(task&& other) noexcept : coroutine_(std::exchange(other.coroutine_, nullptr)) {}
+  task& operator=(task&& other) noexcept {
+    std::swap(coroutine_, other.coroutine_);
+    return *this;
+  }
+  ~task() {
+    if (coroutine_) coroutine_.destroy();
+  }
+
+  /// Runs the coroutine inside the awaiting one; gives its result or rethrows its error.
+  auto operator co_await() && noexcept { return awaiter{coroutine_}; }
+  auto operator co_await() & noexcept { return awaiter{coroutine_}; }
+
+ private:
+  friend struct detail::coroutine_access;
+
+  struct awaiter {
+    std::coroutine_handle<promise_type> coroutine;
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> outer) const {
+      coroutine.promise().continuation = outer;
+      coroutine.promise().context = &detail::this_context();
+      detail::resume_next(coroutine);
+    }
+    Result await_resume() const { return coroutine.promise().take(); }
+  };
+
+  explicit task(std::coroutine_handle<promise_type> coroutine) noexcept : coroutine_(coroutine) {}
+
+  std::coroutine_handle<promise_type> coroutine_;
+};
+
+namespace detail {
+
+/// Runs a `ray::task` as the body of a task's block.
+template <typename Block, typename Result>
+class task_context final : public coroutine_context {
+ public:
+  task_context(Block& block, ray::task<Result> coroutine)
+      : coroutine_context(&block), block_(block), coroutine_(std::move(coroutine)) {
+    coroutine_access::handle(coroutine_).promise().context = this;
+  }
+  [[nodiscard]] std::coroutine_handle<> beginning() const noexcept {
+    return coroutine_access::handle(coroutine_);
+  }
+
+ private:
+  void finish() noexcept override {
+    Block& block = block_;
+    std::exception_ptr error;
+    object_handle next;
+    try {
+      auto& promise = coroutine_access::handle(coroutine_).promise();
+      if constexpr (std::is_void_v<Result>) {
+        promise.take();
+        new (block.result_storage()) std::monostate();
+      } else if constexpr (is_future<Result>) {
+        next = future_access::take(promise.take());
+        if (!next) throw_empty_future("as the result of a coroutine");
+      } else {
+        new (block.result_storage()) Result(promise.take());
+        block.track_result();
+      }
+    } catch (...) {
+      error = std::current_exception();
+    }
+    delete this;  // the frame goes before the arguments that it may refer to
+    if (next) {
+      forward_when_ready(&block, std::move(next));
+    } else {
+      finish_coroutine(&block, std::move(error));
+    }
+  }
+
+  Block& block_;
+  ray::task<Result> coroutine_;
+};
+
+template <typename Result>
+struct returned_traits<ray::task<Result>> {
+  using value_type = typename returned_traits<Result>::value_type;
+  static constexpr bool immediate = false;
+  template <typename Block>
+  static outcome start(Block& block, auto& body) {
+    auto* context = new task_context<Block, Result>(block, body());
+    coroutine_context::run(context, context->beginning());
+    return outcome::suspended;
+  }
+};
+
+}  // namespace detail
+
+}  // namespace ray
+
+
+
+namespace ray::detail {
+
+/// A body without anything to prepare.
+struct nothing_to_prepare {};
+
+template <typename Block, typename Prepare, typename... Arguments>
+[[nodiscard]] object_handle submit_block(const Prepare& prepare, Arguments&&... arguments) {
+  require_session();
+  auto* one = make_block<Block>(std::forward<Arguments>(arguments)...);
+  object_handle handle(one);
+  if constexpr (std::is_same_v<Prepare, nothing_to_prepare>) {
+    one->body().await_arguments(one);
+    submit(one);
+  } else {
+    unsubmitted guard(one);
+    prepare(one);
+    one->body().await_arguments(one);
+    guard.submit();
+  }
+  return handle;
+}
+
+template <typename Body, typename Prepare, typename... Arguments>
+[[nodiscard]] auto submit_body(const Prepare& prepare, Arguments&&... arguments) {
+  using returned = std::decay_t<decltype(std::declval<Body&>()())>;
+  using value = typename returned_traits<
+      std::conditional_t<std::is_void_v<returned>, void, returned>>::value_type;
+  require_serializable_result<value>();
+  if constexpr (is_generator<returned>) {
+    auto state = std::make_shared<stream_state<value>>();
+    state->connect(submit_block<task_of<stream_body<Body, value>>>(
+        prepare, state, std::forward<Arguments>(arguments)...));
+    return stream_access::make<value>(std::move(state));
+  } else {
+    return future_access::make<value>(
+        submit_block<task_of<Body>>(prepare, std::forward<Arguments>(arguments)...));
+  }
+}
+
+}  // namespace ray::detail
+
+// ---- include/ray/future.hpp
+/// `ray::future<T>`: a copyable handle of an immutable object in the object store, and what can be
+/// done with it: get, view, wait, chain, combine, cancel. The object lives while any handle does.
+///
+/// Everything here may be called from any thread; one handle object used by several threads follows
+/// the rules of `std::shared_ptr`. The free functions are function objects, so that no unqualified
+/// call of a user's own `wait` or `get` becomes ours.
+
 // ---- include/ray/detail/runtime/combine.hpp
 /// The bodies of tasks that combine futures: `then`, `when_all`, `split`. They run on this process's
 /// pool when what they wait for is ready.
@@ -3755,19 +4274,6 @@ class bound_call<Function, std::tuple<Slots...>> {
 #include <ranges>
 
 namespace ray::detail {
-
-/// Submits a body as a plain task and returns the future of its result.
-template <typename Body, typename... Arguments>
-[[nodiscard]] auto submit_body(Arguments&&... arguments) {
-  using block = task_of<Body>;
-  require_serializable_result<typename block::value_type>();
-  require_session();
-  auto* one = make_block<block>(std::forward<Arguments>(arguments)...);
-  object_handle handle(one);
-  one->body().await_arguments(one);
-  submit(one);
-  return future_access::make<typename block::value_type>(std::move(handle));
-}
 
 template <typename Value, typename Function>
 class then_body {
@@ -3800,8 +4306,8 @@ class then_body {
 
 template <typename Value, typename Function>
 [[nodiscard]] auto chain(object_handle source, Function&& function) {
-  return submit_body<then_body<Value, std::decay_t<Function>>>(std::move(source),
-                                                               std::forward<Function>(function));
+  return submit_body<then_body<Value, std::decay_t<Function>>>(
+      nothing_to_prepare(), std::move(source), std::forward<Function>(function));
 }
 
 template <typename... Values>
@@ -3918,7 +4424,7 @@ inline constexpr bool owns_elements = !std::is_lvalue_reference_v<Range> &&
 struct when_all_function {
   template <typename... Values>
   [[nodiscard]] auto operator()(future<Values>... futures) const {
-    return submit_body<tuple_body<Values...>>(std::array<object_handle, sizeof...(Values)>{
+    return submit_body<tuple_body<Values...>>(nothing_to_prepare(), std::array<object_handle, sizeof...(Values)>{
         require_handle(std::move(futures), "when_all")...});
   }
   template <std::ranges::input_range Range>
@@ -3933,7 +4439,7 @@ struct when_all_function {
         sources.push_back(require_handle(future<value>(one), "when_all"));
       }
     }
-    return submit_body<range_body<value>>(std::move(sources));
+    return submit_body<range_body<value>>(nothing_to_prepare(), std::move(sources));
   }
 };
 
@@ -3954,7 +4460,7 @@ struct split_function {
  private:
   template <typename Tuple, std::size_t... Indexes>
   static auto parts(const object_handle& source, std::index_sequence<Indexes...>, Tuple*) {
-    return std::tuple{submit_body<element_body<Tuple, Indexes>>(source)...};
+    return std::tuple{submit_body<element_body<Tuple, Indexes>>(nothing_to_prepare(), source)...};
   }
 };
 
@@ -4008,7 +4514,7 @@ namespace ray {
 /// Dropping one neither blocks nor cancels. Every member but `valid`, comparison and destruction
 /// throws usage_error on an empty future, and the waiting ones without a session.
 template <typename Value>
-class [[nodiscard]] future {
+class future {
  public:
   using value_type = Value;
 
@@ -4055,6 +4561,19 @@ class [[nodiscard]] future {
 
   friend bool operator==(const future& left, const future& right) noexcept {
     return left.handle_.get() == right.handle_.get();
+  }
+
+  template <typename Archive>
+  void save(Archive& archive) const {
+    archive(detail::export_handle(handle_.get(), std::make_shared<detail::object_handle>(handle_)));
+  }
+  template <typename Archive>
+  void load(Archive& archive) {
+    detail::exported_handle one;
+    archive(one);
+    const auto kept = detail::import_handle(one);
+    handle_ = kept == nullptr ? detail::object_handle()
+                              : *static_cast<const detail::object_handle*>(kept.get());
   }
 
  private:
@@ -4343,6 +4862,26 @@ inline constexpr detail::when_all_function when_all{};
 /// The parts of a future tuple, each a future of its own.
 inline constexpr detail::split_function split{};
 
+namespace detail {
+template <typename Value>
+[[nodiscard]] future_awaiter<Value> await(future<Value> one, bool takes) {
+  object_handle handle = future_access::take(std::move(one));
+  if (!handle) throw_empty_future("co_await");
+  return future_awaiter<Value>(std::move(handle), takes);
+}
+}  // namespace detail
+
+/// Inside a coroutine: suspends until the value is there, and copies it out, or moves it out of an
+/// rvalue that is the only handle.
+template <typename Value>
+auto operator co_await(const future<Value>& one) {
+  return detail::await(one, false);
+}
+template <typename Value>
+auto operator co_await(future<Value>&& one) {
+  return detail::await(std::move(one), true);
+}
+
 template <typename Value>
 Value future<Value>::get() const& {
   return ray::get(*this);
@@ -4377,138 +4916,983 @@ struct std::hash<ray::future<Value>> {
   }
 };
 
-// ---- include/ray/options.hpp
-/// Options of tasks, actors and calls: aggregates written by name, `{.num_cpus = 2, .name = "x"}`,
-/// in the order shown. Absurd values (negative, NaN) throw usage_error when they are used.
+
+
+namespace ray {
+
+namespace detail {
+
+struct actor_access;
+
+/// The state of an actor of class `Class`.
+template <typename Class>
+class actor_state_of final : public actor_state {
+ public:
+  ~actor_state_of() override { destroy(); }
+
+  [[nodiscard]] const std::type_info& type() const noexcept override { return typeid(Class); }
+  [[nodiscard]] void* get() noexcept override { return alive_ ? &content_.value : nullptr; }
+  void destroy() noexcept override {
+    if (std::exchange(alive_, false)) std::destroy_at(&content_.value);
+  }
+  [[nodiscard]] bool can_checkpoint() const noexcept override { return serializable<Class>; }
+  void save(byte_sink& sink) override {
+    if constexpr (serializable<Class>) value_operations_of<Class>().save(&content_.value, sink);
+  }
+  void load(byte_source& source) override {
+    if constexpr (serializable<Class>) {
+      value_operations_of<Class>().load(&content_.value, source);
+      alive_ = true;
+    }
+  }
+
+  template <typename... Arguments>
+  void construct(Arguments&&... arguments) {
+    if constexpr (std::is_constructible_v<Class, Arguments...>) {
+      new (&content_.value) Class(std::forward<Arguments>(arguments)...);
+    } else {
+      new (&content_.value) Class{std::forward<Arguments>(arguments)...};
+    }
+    alive_ = true;
+  }
+
+ private:
+  storage<Class> content_;
+  bool alive_ = false;
+};
+
+/// Stands for the constructor of a class where a function is wanted.
+template <typename Class>
+struct constructor_of {
+  template <typename... Arguments>
+    requires(std::is_constructible_v<Class, Arguments...> ||
+             requires(Arguments&&... arguments) { Class{std::forward<Arguments>(arguments)...}; })
+  void operator()(actor_state_of<Class>& state, Arguments&&... arguments) const {
+    state.construct(std::forward<Arguments>(arguments)...);
+  }
+};
+
+/// The body of an actor's first call, which constructs its state.
+template <typename Class, typename Slots>
+class creation_body : public bound_call<constructor_of<Class>, Slots> {
+ public:
+  template <typename... Arguments>
+  explicit creation_body(actor_state_of<Class>& state, Arguments&&... arguments)
+      : bound_call<constructor_of<Class>, Slots>(std::in_place, constructor_of<Class>(),
+                                                 std::forward<Arguments>(arguments)...),
+        state_(&state) {}
+  void operator()() { this->call(*state_); }
+  void copy_into(void* memory) const {
+    bound_call<constructor_of<Class>, Slots>::copy_into(memory);
+    static_cast<creation_body*>(memory)->state_ = state_;
+  }
+  static std::string name() { return type_name<Class>(); }
+
+ private:
+  actor_state_of<Class>* state_;
+};
+
+/// The body of a call: a function on the actor's state. The state is that of the task's actor.
+template <typename Class, typename Function, typename Slots>
+class method_body : public bound_call<Function, Slots> {
+ public:
+  template <typename Callable, typename... Arguments>
+  explicit method_body(actor_state& state, Callable&& function, Arguments&&... arguments)
+      : bound_call<Function, Slots>(std::in_place, std::forward<Callable>(function),
+                                    std::forward<Arguments>(arguments)...),
+        state_(&state) {}
+  decltype(auto) operator()() { return this->call(*static_cast<Class*>(state_->get())); }
+  void copy_into(void* memory) const {
+    bound_call<Function, Slots>::copy_into(memory);
+    static_cast<method_body*>(memory)->state_ = state_;
+  }
+  static std::string name() { return type_name<Class>() + " method"; }
+
+ private:
+  actor_state* state_;
+};
+
+/// The parameters of a method or callable after the state.
+template <typename Function>
+struct method_parameters {
+  using type = typename drop_parameters<parameters<Function>, 1>::type;
+};
+
+}  // namespace detail
+
+/// A handle of an actor. Copyable, serializable, comparable; it keeps the actor alive. Empty by
+/// default: calling an empty one throws usage_error. All members may be called from any thread.
+template <typename Class>
+class actor {
+ public:
+  actor() noexcept = default;
+  actor(const actor& other) noexcept : core_(other.core_) {
+    if (core_ != nullptr) detail::add_actor_handle(core_);
+  }
+  actor(actor&& other) noexcept : core_(std::exchange(other.core_, nullptr)) {}
+  actor& operator=(actor other) noexcept {
+    std::swap(core_, other.core_);
+    return *this;
+  }
+  ~actor() {
+    if (core_ != nullptr) detail::drop_actor_handle(core_);
+  }
+
+  /// Calls a method (of the class or a base), or any callable that travels, as `f(state, args...)`.
+  /// Calls of one caller begin in the order made, one at a time unless `max_concurrency` allows
+  /// more. Never blocks. Errors end in the future; throws usage_error for an empty handle or an
+  /// unknown concurrency group, backpressure_error.
+  template <typename Function, typename... Arguments>
+  auto call(Function&& function, Arguments&&... arguments) const {
+    return call_with(nullptr, std::forward<Function>(function),
+                     std::forward<Arguments>(arguments)...);
+  }
+
+  /// The same actor, called with options.
+  class with_options {
+   public:
+    template <typename Function, typename... Arguments>
+    auto call(Function&& function, Arguments&&... arguments) const {
+      return target_.call_with(options_, std::forward<Function>(function),
+                               std::forward<Arguments>(arguments)...);
+    }
+
+   private:
+    friend class actor;
+    with_options(actor target, call_options options)
+        : target_(std::move(target)),
+          options_(std::make_shared<const call_options>(std::move(options))) {}
+    actor target_;
+    std::shared_ptr<const call_options> options_;
+  };
+  [[nodiscard]] with_options with(call_options options) const {
+    return with_options(*this, std::move(options));
+  }
+
+  [[nodiscard]] actor_id id() const { return detail::id_of(require("id")); }
+  [[nodiscard]] bool valid() const noexcept { return core_ != nullptr; }
+
+  /// Ends the actor: unanswered calls get actor_died_error. With `.restart` it comes back, if
+  /// `max_restarts` allows.
+  void kill(kill_options options = kill_options()) const {
+    detail::kill_actor(require("kill"), options.restart);
+  }
+
+  /// Ends when the constructor has returned, or with the reason why the actor could not be made.
+  [[nodiscard]] future<void> ready() const {
+    return detail::future_access::make<void>(detail::ready_of(require("ready")));
+  }
+
+  friend bool operator==(const actor& left, const actor& right) noexcept {
+    return left.core_ == right.core_;
+  }
+
+  template <typename Archive>
+  void save(Archive& archive) const {
+    archive(detail::export_handle(core_, std::make_shared<actor>(*this)));
+  }
+  template <typename Archive>
+  void load(Archive& archive) {
+    detail::exported_handle one;
+    archive(one);
+    const auto kept = detail::import_handle(one);
+    *this = kept == nullptr ? actor() : *static_cast<const actor*>(kept.get());
+  }
+
+ private:
+  friend struct detail::actor_access;
+
+  explicit actor(detail::actor_core* counted) noexcept : core_(counted) {}
+
+  [[nodiscard]] detail::actor_core* require(const char* what) const {
+    if (core_ == nullptr) detail::throw_empty_actor(what);
+    return core_;
+  }
+
+  template <typename Function, typename... Arguments>
+  auto call_with(const std::shared_ptr<const call_options>& options, Function&& function,
+                 Arguments&&... arguments) const {
+    using kept = std::decay_t<Function>;
+    detail::require_callable_travels<kept>();
+    using plan = typename detail::plan_slots<kept, std::tuple<Class&>,
+                                             typename detail::method_parameters<kept>::type,
+                                             Arguments...>::plan;
+    plan::check();
+    using body = detail::method_body<Class, kept, typename plan::type>;
+    detail::actor_core* target = require("call");
+    const auto prepare = [&](detail::task* one) { detail::set_actor_call(one, target, options); };
+    return detail::submit_body<body>(prepare, detail::state_of(target),
+                                     std::forward<Function>(function),
+                                     std::forward<Arguments>(arguments)...);
+  }
+
+  detail::actor_core* core_ = nullptr;
+};
+
+namespace detail {
+
+/// The library's way into a handle.
+struct actor_access {
+  template <typename Class>
+  [[nodiscard]] static actor_core* get(const actor<Class>& one) noexcept {
+    return one.core_;
+  }
+  template <typename Class>
+  [[nodiscard]] static actor<Class> make(actor_core* counted) noexcept {
+    return actor<Class>(counted);
+  }
+};
+
+template <typename Class, typename... Arguments>
+actor<Class> create_actor(actor_options options, Arguments&&... arguments) {
+  using constructor = constructor_of<Class>;
+  using plan = typename plan_slots<constructor, std::tuple<actor_state_of<Class>&>, void,
+                                   Arguments...>::plan;
+  static_assert(
+      std::is_invocable_v<constructor, actor_state_of<Class>&, kept_argument<Arguments>...> ||
+          takes_values<constructor&, std::tuple<actor_state_of<Class>&>, Arguments...>,
+      "ray: the actor's class cannot be constructed from these arguments");
+  plan::check();
+  using block = task_of<creation_body<Class, typename plan::type>>;
+  auto state = std::make_unique<actor_state_of<Class>>();
+  auto& content = *state;
+  actor<Class> made = actor_access::make<Class>(new_actor(std::move(options), std::move(state)));
+  auto* creation = make_block<block>(content, std::forward<Arguments>(arguments)...);
+  const object_handle handle(creation);
+  unsubmitted guard(creation);
+  actor_core* found = start_actor(actor_access::get(made), creation);
+  if (found != actor_access::get(made)) {
+    made = actor_access::make<Class>(found);
+    if (state_of(found).type() != typeid(Class)) throw_other_type(found, typeid(Class));
+    return made;
+  }
+  creation->body().await_arguments(creation);
+  guard.submit();
+  return made;
+}
+
+}  // namespace detail
+
+/// Creates an actor as `Class(args...)`, or `Class{args...}` for an aggregate; arguments as for
+/// tasks. Never blocks: what goes wrong shows in `ready()` and in every call.
+template <typename Class, typename... Arguments>
+[[nodiscard]] actor<Class> make_actor(Arguments&&... arguments) {
+  return detail::create_actor<Class>(actor_options(), std::forward<Arguments>(arguments)...);
+}
+template <typename Class, typename... Arguments>
+[[nodiscard]] actor<Class> make_actor(actor_options options, Arguments&&... arguments) {
+  return detail::create_actor<Class>(std::move(options), std::forward<Arguments>(arguments)...);
+}
+
+/// The actor with that name, if there is one; the name space "" is the session's. Throws usage_error
+/// when that actor is of another type.
+template <typename Class>
+[[nodiscard]] std::optional<actor<Class>> find_actor(const std::string& name,
+                                                     const std::string& name_space = "") {
+  detail::actor_core* found = detail::find_actor_core(name, name_space);
+  if (found == nullptr) return std::nullopt;
+  auto handle = detail::actor_access::make<Class>(found);
+  if (detail::state_of(found).type() != typeid(Class)) {
+    detail::throw_other_type(found, typeid(Class));
+  }
+  return handle;
+}
+
+/// Inside a method: returns, and ends the actor after this call; later calls get actor_died_error.
+/// Throws usage_error elsewhere.
+void exit_actor();
+
+}  // namespace ray
+
+template <typename Class>
+struct std::hash<ray::actor<Class>> {
+  std::size_t operator()(const ray::actor<Class>& one) const noexcept {
+    return std::hash<ray::detail::actor_core*>()(ray::detail::actor_access::get(one));
+  }
+};
+
+// ---- include/ray/actor_pool.hpp
+/// `ray::actor_pool<T>`: work for a set of actors, each busy with one call at a time.
+
+// ---- include/ray/error.hpp
+/// The errors of ray. All derive from `ray::error`, and each `what()` says what happened, to which
+/// task, actor, object or node (by name and id), why, and what the user can do.
+
+#include <stdexcept>
+
+namespace ray {
+
+/// The base of every error that ray throws.
+class error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A call that makes no sense: no session, an absurd option, an empty handle.
+class usage_error : public error {
+ public:
+  using error::error;
+};
+
+/// A task ended with an exception whose type cannot be rethrown here; see `RAY_EXCEPTION`.
+class task_error : public error {
+ public:
+  using error::error;
+};
+
+/// The task was cancelled, or a child of a task that was.
+class cancelled_error : public error {
+ public:
+  using error::error;
+};
+
+/// A wait or a task took longer than its limit.
+class timeout_error : public error {
+ public:
+  using error::error;
+};
+
+/// The actor's constructor threw, its name was taken, or it ended, was killed or exited.
+class actor_died_error : public error {
+ public:
+  using error::error;
+};
+
+/// The worker process that ran the task ended.
+class worker_died_error : public error {
+ public:
+  using error::error;
+};
+
+/// The node that ran the task or held the object is gone.
+class node_died_error : public error {
+ public:
+  using error::error;
+};
+
+/// The object's value is gone and cannot be made again.
+class object_lost_error : public error {
+ public:
+  using error::error;
+};
+
+/// The object or the task does not fit into memory, after spilling too.
+class out_of_memory_error : public error {
+ public:
+  using error::error;
+};
+
+/// No node could ever satisfy the request.
+class infeasible_error : public error {
+ public:
+  using error::error;
+};
+
+/// An actor has `max_pending_calls` calls waiting.
+class backpressure_error : public error {
+ public:
+  using error::error;
+};
+
+/// A value could not be turned into bytes or made from them.
+class serialization_error : public error {
+ public:
+  using error::error;
+};
+
+/// Another process cannot be reached.
+class connection_error : public error {
+ public:
+  using error::error;
+};
+
+/// The cluster token is missing or wrong.
+class authentication_error : public error {
+ public:
+  using error::error;
+};
+
+/// Two processes speak different versions, or run different builds.
+class version_error : public error {
+ public:
+  using error::error;
+};
+
+}  // namespace ray
 
 
 
 namespace ray {
 
-/// Which exceptions of a task are worth another attempt: `retry::never`, `retry::always`,
-/// `retry::on<E1, E2>()`.
-class retry_policy {
+/// Hands calls to whichever actor has the fewest under way. One thread at a time uses a pool.
+template <typename Class>
+class actor_pool {
  public:
-  using predicate = bool (*)(const std::exception_ptr& error);
-
-  constexpr retry_policy() noexcept = default;
-  constexpr explicit retry_policy(predicate matches) noexcept : matches_(matches) {}
-
-  [[nodiscard]] bool matches(const std::exception_ptr& error) const {
-    return matches_ != nullptr && matches_(error);
+  /// Throws usage_error when there are no actors.
+  explicit actor_pool(std::vector<actor<Class>> actors) : actors_(std::move(actors)) {
+    if (actors_.empty()) {
+      throw usage_error("ray::actor_pool: a pool needs one actor at least; make some first");
+    }
+    for (const auto& one : actors_) {
+      if (!one.valid()) detail::throw_empty_actor("in an actor_pool");
+    }
   }
-  [[nodiscard]] constexpr bool is_never() const noexcept { return matches_ == nullptr; }
+
+  /// `f(actor's state, element)` for each element; the results in the range's order. Blocks. Rethrows
+  /// the first error.
+  template <typename Function, std::ranges::input_range Range>
+  [[nodiscard]] auto map(Function function, Range&& range) {
+    auto futures = call_all(std::move(function), std::forward<Range>(range));
+    return get(std::move(futures));
+  }
+
+  /// As `map`, but an input range of the results as they end; reading blocks.
+  template <typename Function, std::ranges::input_range Range>
+  [[nodiscard]] auto map_unordered(Function function, Range&& range) {
+    auto futures = call_all(std::move(function), std::forward<Range>(range));
+    using value = typename decltype(futures)::value_type::value_type;
+    return result_range<value>(as_completed(std::move(futures)));
+  }
+
+  /// Calls `f(state, args...)` on the next actor; `next` gives the result. Never blocks.
+  template <typename Function, typename... Arguments>
+  void submit(Function function, Arguments&&... arguments) {
+    auto result = next_actor().call(std::move(function), std::forward<Arguments>(arguments)...);
+    using value = typename decltype(result)::value_type;
+    results_.push_back(std::make_unique<pending_of<value>>(std::move(result)));
+  }
+
+  /// The result of the oldest submitted call that was not yet taken. Blocks. Throws usage_error when
+  /// there is none, or when the call's result is of another type.
+  template <typename Result>
+  Result next() {
+    return take<Result>(pop());
+  }
+
+  /// The same, where the type is given by what it initializes: `int n = pool.next();`.
+  auto next() { return oldest_result(pop()); }
+
+  /// Whether all submitted results have been taken.
+  [[nodiscard]] bool empty() const noexcept { return results_.empty(); }
 
  private:
-  predicate matches_ = nullptr;
-};
+  struct pending {
+    virtual ~pending() = default;
+  };
+  template <typename Result>
+  struct pending_of final : pending {
+    explicit pending_of(future<Result> one) : result(std::move(one)) {}
+    future<Result> result;
+  };
 
-namespace retry {
-
-namespace detail {
-template <typename Error>
-bool is(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error&) {
-    return true;
-  } catch (...) {
-    return false;
+  [[nodiscard]] std::unique_ptr<pending> pop() {
+    if (results_.empty()) {
+      throw usage_error("ray::actor_pool: next() was called, but nothing submitted is left to take");
+    }
+    auto oldest = std::move(results_.front());
+    results_.pop_front();
+    return oldest;
   }
-}
-}  // namespace detail
 
-inline constexpr retry_policy never{};
-inline constexpr retry_policy always{[](const std::exception_ptr&) { return true; }};
+  template <typename Result>
+  static Result take(std::unique_ptr<pending> one) {
+    auto* typed = dynamic_cast<pending_of<Result>*>(one.get());
+    if (typed == nullptr) {
+      throw usage_error("ray::actor_pool: next() was asked for another type than the result of the "
+                        "oldest call has; name that type");
+    }
+    return get(std::move(typed->result));
+  }
 
-/// Retries on exceptions of these types, or derived from them.
-template <typename... Errors>
-[[nodiscard]] constexpr retry_policy on() noexcept {
-  return retry_policy([](const std::exception_ptr& error) { return (detail::is<Errors>(error) || ...); });
-}
+  /// A result that becomes a value when its type is known.
+  class oldest_result {
+   public:
+    explicit oldest_result(std::unique_ptr<pending> one) : pending_(std::move(one)) {}
+    template <typename Result>
+    operator Result() && {  // NOLINT: converts like the value it stands for
+      return take<Result>(std::move(pending_));
+    }
 
-}  // namespace retry
+   private:
+    std::unique_ptr<pending> pending_;
+  };
 
-namespace detail {
-struct default_scheduling {
-  friend bool operator==(default_scheduling, default_scheduling) = default;
-};
-struct spread_scheduling {
-  friend bool operator==(spread_scheduling, spread_scheduling) = default;
-};
-struct group_state;
-}  // namespace detail
+  /// The values of futures as they end.
+  template <typename Value>
+  class result_range {
+   public:
+    class iterator {
+     public:
+      using value_type = Value;
+      using difference_type = std::ptrdiff_t;
+      using iterator_concept = std::input_iterator_tag;
+      iterator() = default;
+      explicit iterator(typename detail::completed_range<Value>::iterator at) : at_(at) {}
+      Value operator*() const { return get(std::move(*at_)); }
+      iterator& operator++() {
+        ++at_;
+        return *this;
+      }
+      void operator++(int) { ++at_; }
+      friend bool operator==(const iterator& one, std::default_sentinel_t end) noexcept {
+        return one.at_ == end;
+      }
 
-/// Fill nodes up to half, then spread.
-inline constexpr detail::default_scheduling default_strategy{};
-/// Over as many nodes as there are.
-inline constexpr detail::spread_scheduling spread{};
+     private:
+      typename detail::completed_range<Value>::iterator at_;
+    };
+    explicit result_range(detail::completed_range<Value> futures) : futures_(std::move(futures)) {}
+    [[nodiscard]] iterator begin() { return iterator(futures_.begin()); }
+    [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
-/// On this node; when `soft`, elsewhere if it is gone or cannot.
-struct node_affinity {
-  node_id node = {};
-  bool soft = false;
-};
+   private:
+    detail::completed_range<Value> futures_;
+  };
 
-/// A bundle of a placement group; made by `placement_group::bundle`.
-struct placement_bundle {
-  std::shared_ptr<detail::group_state> group = {};
-  std::size_t index = 0;
-};
+  template <typename Function, typename Range>
+  auto call_all(Function function, Range&& range) {
+    using result = decltype(actors_[0].call(function, *std::ranges::begin(range)));
+    std::vector<result> futures;
+    for (auto&& one : range) {
+      futures.push_back(next_actor().call(function, std::forward<decltype(one)>(one)));
+    }
+    return futures;
+  }
 
-/// Where a task or an actor may run.
-using scheduling_strategy = std::variant<detail::default_scheduling, detail::spread_scheduling,
-                                         node_affinity, placement_bundle>;
+  actor<Class>& next_actor() { return actors_[turn_++ % actors_.size()]; }
 
-struct task_options {
-  amount num_cpus = 1, num_gpus = 0;
-  std::size_t memory = 0;                          // bytes that the scheduler sets aside
-  std::map<std::string, double> resources = {};    // custom resources
-  std::map<std::string, std::string> labels = {};  // that the node must carry
-  scheduling_strategy scheduling = {};
-  std::string name = {};                           // default: the function's own name
-  int priority = 0;                                // among the job's waiting tasks; higher first
-  int max_retries = 3;                             // after crashes, and for `retry_exceptions`; -1: for ever
-  retry_policy retry_exceptions = retry::never;
-  duration timeout = forever;                      // from the start of the function
-  std::size_t stream_buffer = 16;                  // unread items before a generator waits
-  bool isolated = false;                           // in a process that runs nothing else meanwhile
-};
-
-enum class actor_lifetime { scoped, detached };
-
-struct actor_options {
-  amount num_cpus = 0, num_gpus = 0;
-  std::size_t memory = 0;
-  std::map<std::string, double> resources = {};
-  std::map<std::string, std::string> labels = {};
-  scheduling_strategy scheduling = {};
-  std::string name = {}, name_space = {};
-  bool get_if_exists = false;
-  actor_lifetime lifetime = actor_lifetime::scoped;  // detached needs a name
-  int max_concurrency = 1;
-  std::map<std::string, int> concurrency_groups = {};
-  int max_restarts = 0, max_task_retries = 0;        // -1: for ever
-  std::size_t max_pending_calls = 0;                 // 0: no limit
-  duration checkpoint_every = forever;               // the actor's class must be serializable
-  bool isolated = false;
-};
-
-/// Of one call; what is not set is as the actor's options say.
-struct call_options {
-  std::string name = {};
-  std::string concurrency_group = {};
-  std::optional<int> max_retries = {};
-  retry_policy retry_exceptions = retry::never;
-  duration timeout = forever;
-  std::size_t stream_buffer = 16;
-};
-
-struct kill_options {
-  bool restart = false;
+  std::vector<actor<Class>> actors_;
+  std::size_t turn_ = 0;
+  std::deque<std::unique_ptr<pending>> results_;
 };
 
 }  // namespace ray
+
+// ---- include/ray/barrier.hpp
+/// `ray::barrier`: a number of tasks meet before any goes on.
+
+// ---- include/ray/detail/runtime/meeting.hpp
+/// State that several tasks share and wait on: a lock and the threads that sleep until it changes.
+
+
+
+namespace ray::detail {
+
+class parker;
+
+class meeting {
+ public:
+  /// Calls `attempt()` under the lock until it returns true, sleeping in between until something has
+  /// changed; then wakes the others. False when the timeout passed first.
+  template <typename Attempt>
+  bool wait(duration timeout, const char* what, Attempt attempt) {
+    return wait_until(timeout, what,
+                      [](void* context) { return (*static_cast<Attempt*>(context))(); }, &attempt);
+  }
+
+  /// Calls `attempt()` once under the lock; wakes those who wait when it returns true.
+  template <typename Attempt>
+  bool change(Attempt attempt) {
+    const std::lock_guard lock(mutex_);
+    const bool changed = attempt();
+    if (changed) wake_all();
+    return changed;
+  }
+
+ private:
+  bool wait_until(duration timeout, const char* what, bool (*attempt)(void*), void* context);
+  void wake_all() noexcept;
+
+  std::mutex mutex_;
+  std::vector<parker*> sleepers_;  // under `mutex_`; parkers are never freed
+};
+
+[[noreturn]] void throw_empty_handle(const char* what);
+[[noreturn]] void throw_queue_closed();
+[[noreturn]] void throw_queue_timeout(const char* what, duration timeout);
+
+}  // namespace ray::detail
+
+
+
+namespace ray {
+
+/// A copyable, serializable handle; empty by default. It can be used again: the next round begins
+/// when the last of one has arrived.
+class barrier {
+ public:
+  barrier() noexcept = default;
+  /// For `count` arrivals a round. Throws usage_error when that is 0.
+  explicit barrier(std::size_t count);
+
+  /// Blocks until all have arrived; lends the CPU slot as `get` does. Throws cancelled_error.
+  void arrive_and_wait() const;
+
+  [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+  friend bool operator==(const barrier&, const barrier&) noexcept = default;
+
+  template <typename Archive>
+  void save(Archive& archive) const {
+    archive(detail::export_handle(state_.get(), state_));
+  }
+  template <typename Archive>
+  void load(Archive& archive) {
+    detail::exported_handle one;
+    archive(one);
+    state_ = std::static_pointer_cast<state>(detail::import_handle(one));
+  }
+
+ private:
+  struct state {
+    detail::meeting meeting;  // guards what follows
+    std::size_t count = 0;
+    std::size_t arrived = 0;
+    std::size_t round = 0;
+  };
+
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace ray
+
+// ---- include/ray/bind.hpp
+/// `ray::bind(f, values...)`: a callable that carries values along and puts them in front of its
+/// arguments. Unlike a lambda's captures, what it carries is seen, checked and serialized.
+
+
+
+namespace ray {
+
+template <typename Function, typename... Values>
+class bound_function {
+ public:
+  template <typename Callable, typename... Arguments>
+  explicit bound_function(std::in_place_t, Callable&& function, Arguments&&... values)
+      : function_(std::forward<Callable>(function)), values_(std::forward<Arguments>(values)...) {}
+  bound_function(const bound_function& other)
+      : function_(detail::copy_of(other.function_)),
+        values_(std::apply(
+            [](const auto&... values) { return std::tuple<Values...>(detail::copy_of(values)...); },
+            other.values_)) {}
+  bound_function(bound_function&&) noexcept = default;
+  bound_function& operator=(const bound_function&) = delete;
+  bound_function& operator=(bound_function&&) noexcept = default;
+
+  /// Calls the function once: by-value parameters are moved out of the bound values.
+  template <typename... Arguments>
+    requires std::is_invocable_v<Function&, Values..., Arguments...>
+  decltype(auto) operator()(Arguments&&... arguments) {
+    return std::apply(
+        [&](auto&... values) -> decltype(auto) {
+          return std::invoke(function_, std::move(values)..., std::forward<Arguments>(arguments)...);
+        },
+        values_);
+  }
+
+ private:
+  Function function_;
+  std::tuple<Values...> values_;
+};
+
+/// Binds values in front of the parameters of `f`, which must be able to travel; so must the values.
+/// It knows no placeholders, and needs no session.
+template <typename Function, typename... Values>
+[[nodiscard]] auto bind(Function&& function, Values&&... values) {
+  using kept = std::decay_t<Function>;
+  detail::require_callable_travels<kept>();
+  (require_serializable<detail::kept_argument<Values>>(), ...);
+  return bound_function<kept, detail::kept_argument<Values>...>(
+      std::in_place, std::forward<Function>(function), std::forward<Values>(values)...);
+}
+
+}  // namespace ray
+
+// ---- include/ray/cluster.hpp
+/// What there is: nodes and their resources. In one process there is one node, this one.
+
+
+
+namespace ray {
+
+struct node_info {
+  node_id id = {};
+  std::string address = {};
+  bool alive = true;
+  std::map<std::string, double> resources = {};
+  std::map<std::string, double> available = {};  // free now; "CPU", "GPU", "memory", custom names
+  std::map<std::string, std::string> labels = {};
+};
+
+/// All nodes. Throws usage_error without a session, as do the others.
+[[nodiscard]] std::vector<node_info> nodes();
+/// The node of this process.
+[[nodiscard]] node_info this_node();
+/// The sum over all nodes.
+[[nodiscard]] std::map<std::string, double> cluster_resources();
+/// What nothing holds now.
+[[nodiscard]] std::map<std::string, double> available_resources();
+
+}  // namespace ray
+
+// ---- include/ray/config.hpp
+/// `ray::config`: what a program can say about its session. Each member has an option of the
+/// command line with its name (`num_cpus`: `--ray-num-cpus`); the command line wins over `config`,
+/// `config` over the environment, and what nobody sets is found out from the machine.
+
+// ---- include/ray/log.hpp
+/// Messages of ray about itself: one line each to the standard error stream, by level.
+///
+/// Whole lines only, from any number of threads; nothing here throws.
+
+
+namespace ray {
+
+enum class log_level { debug, info, warning, error, off };
+
+/// Writes "ray warning: message", or so, if `level` is at least the session's verbosity. `off` is
+/// no level of a message and writes nothing.
+void log(log_level level, std::string_view message) noexcept;
+
+namespace detail {
+
+/// Messages below `level` are dropped from now on; `warning` until somebody says otherwise.
+void set_log_level(log_level level) noexcept;
+[[nodiscard]] log_level current_log_level() noexcept;
+
+/// Whether a message would be written, for callers whose messages take time to make.
+[[nodiscard]] inline bool logs(log_level level) noexcept {
+  return level != log_level::off && level >= current_log_level();
+}
+
+/// Receives each message instead of the standard error stream.
+using log_sink = void (*)(void* context, log_level level, std::string_view message);
+
+/// Sends messages to `sink`, or back to the standard error stream if it is null. One thread at a
+/// time calls the sink, which must not log itself; when this returns, the former sink has returned
+/// and is not called again.
+void set_log_sink(log_sink sink, void* context) noexcept;
+
+}  // namespace detail
+
+}  // namespace ray
+
+
+#include <filesystem>
+
+namespace ray {
+
+/// The options of a session, an aggregate written by name, in the order shown:
+///
+///     auto session = ray::init(argc, argv, {.num_cpus = 4, .job_name = "prices"});
+///
+/// Absurd values (negative, NaN, an empty name) are held here and throw `usage_error` from `init`.
+struct config {
+  /// Which cluster to join. Empty: `$RAY_ADDRESS`, else this process alone. "local": this process
+  /// alone. "host:port": that cluster. "auto": `$RAY_ADDRESS`, else the cluster on this machine,
+  /// else this process alone. "slurm", "mpi": the ranks of this job step.
+  std::string address = {};
+
+  /// "host:port": this process is itself the head, and others join it by that address.
+  std::string head = {};
+
+  /// CPU slots, whatever the machine has. Default: the CPUs that this process may run on, by its
+  /// affinity and its cgroup's quota.
+  std::optional<amount> num_cpus = {};
+
+  /// GPU slots. Default: the CUDA devices that this process sees, none without CUDA.
+  std::optional<amount> num_gpus = {};
+
+  /// Custom resources and how much there is of each. "CPU", "GPU" and "memory" are not custom.
+  std::map<std::string, double> resources = {};
+
+  /// Labels of this node, which tasks and actors can ask for.
+  std::map<std::string, std::string> labels = {};
+
+  /// Bytes of objects in memory before spilling begins; 0: 30% of the physical memory, or of the
+  /// cgroup's limit where that is less.
+  std::size_t object_store_memory = 0;
+
+  /// Where spilled objects are written; made if it does not exist. Default: `$RAY_SPILL_DIR`, else
+  /// the system's temporary directory.
+  std::filesystem::path spill_directory = {};
+
+  /// The cluster's secret. Default: `$RAY_TOKEN`, else what the file `$RAY_TOKEN_FILE` holds, else
+  /// what `~/.ray/token` holds.
+  std::string token = {};
+
+  /// Names the job in lists and logs. Default: the name of the executable.
+  std::string job_name = {};
+
+  /// Where the names of this job's actors are looked up.
+  std::string name_space = "default";
+
+  /// Among jobs; higher first.
+  int priority = 0;
+
+  /// The least severe messages that are still logged.
+  log_level verbosity = log_level::warning;
+};
+
+}  // namespace ray
+
+// ---- include/ray/exception.hpp
+/// `RAY_EXCEPTION(type)`: names an exception type of the program, so that it is rethrown as what it
+/// is where the future of a task is got, and not as `ray::task_error`.
+
+
+// ---- include/ray/detail/base/exception_registry.hpp
+/// The exception types that can be turned into bytes and made again: the standard ones, ray's, and
+/// those that the program names in `RAY_EXCEPTION`.
+
+
+
+namespace ray::detail {
+
+/// How exceptions of one type become bytes and are made again. What `what()` said is kept beside
+/// the bytes, so that it is known where the type is not.
+struct exception_operations {
+  const std::type_info* type;
+  /// Appends what is in the exception beyond its `what()`.
+  void (*save)(const std::exception_ptr& exception, byte_sink& sink);
+  std::exception_ptr (*load)(const std::string& what, byte_source& source);
+};
+
+/// Once for each type; naming a type again changes nothing. From any thread.
+void add_exception(const exception_operations& operations);
+
+/// Null when there is none of exactly this type. What is returned lives as long as the program.
+[[nodiscard]] const exception_operations* find_exception(const std::type_info& type);
+/// By `type_info::name()`.
+[[nodiscard]] const exception_operations* find_exception(const std::string& mangled_name);
+
+template <typename Exception>
+inline constexpr bool made_from_text = std::derived_from<Exception, std::exception> &&
+                                       (std::is_constructible_v<Exception, const std::string&> ||
+                                        std::is_constructible_v<Exception, const char*>);
+
+template <typename Exception>
+inline constexpr bool has_exception_functions =
+    count_savers<Exception> == 1 &&
+    (has_load_and_construct<Exception> ||
+     (count_loaders<Exception> == 1 &&
+      (made_from_text<Exception> || std::is_default_constructible_v<Exception>)));
+
+/// An exception that says the same as the one whose `what()` was `text`.
+template <typename Exception>
+Exception exception_from_text(const std::string& text) {
+  if constexpr (std::is_constructible_v<Exception, const std::string&>) {
+    return Exception(text);
+  } else {
+    return Exception(text.c_str());
+  }
+}
+
+template <typename Exception>
+void save_exception(const std::exception_ptr& exception, byte_sink& sink) {
+  if constexpr (has_exception_functions<Exception>) {
+    try {
+      std::rethrow_exception(exception);
+    } catch (const Exception& caught) {
+      save_value(caught, sink);
+    }
+  }
+}
+
+template <typename Exception>
+std::exception_ptr load_exception(const std::string& what, byte_source& source) {
+  input_archive archive(source);
+  if constexpr (!has_exception_functions<Exception>) {
+    return std::make_exception_ptr(exception_from_text<Exception>(what));
+  } else if constexpr (has_load_and_construct<Exception> || !made_from_text<Exception>) {
+    return std::make_exception_ptr(made_from(archive, std::type_identity<Exception>{}));
+  } else {
+    // The text first, which is the base class's, then what the class itself adds.
+    Exception made = exception_from_text<Exception>(what);
+    archive.read(made);
+    return std::make_exception_ptr(std::move(made));
+  }
+}
+
+/// Returns true, to initialize a variable with.
+template <typename Exception>
+bool register_exception() {
+  static_assert(std::is_class_v<Exception> && std::is_copy_constructible_v<Exception>,
+                "ray: RAY_EXCEPTION needs a class that can be copied, as exceptions are");
+  static_assert(made_from_text<Exception> || has_exception_functions<Exception>,
+                "ray: RAY_EXCEPTION needs a class that can be made again in another process: one "
+                "derived from std::exception with a constructor that takes a std::string or a "
+                "const char* alone, or one with a cereal serialize function and a default "
+                "constructor");
+  add_exception({.type = &typeid(Exception),
+                 .save = &save_exception<Exception>,
+                 .load = &load_exception<Exception>});
+  return true;
+}
+
+}  // namespace ray::detail
+
+
+/// At namespace scope, in headers too, as often as you like:
+///
+///     struct no_such_order : std::runtime_error { using runtime_error::runtime_error; };
+///     RAY_EXCEPTION(no_such_order)
+///
+/// In another process the exception is made again from its `what()` by a constructor that takes a
+/// string; if it has a cereal `serialize` (or `save` and `load`, or `load_and_construct`), that
+/// carries what else is in it.
+#define RAY_EXCEPTION(...)                                                                 \
+  [[maybe_unused]] static const bool RAY_DETAIL_UNIQUE_NAME(ray_exception_, __COUNTER__) = \
+      ::ray::detail::register_exception<__VA_ARGS__>();
+
+#define RAY_DETAIL_UNIQUE_NAME(prefix, number) RAY_DETAIL_JOIN(prefix, number)
+#define RAY_DETAIL_JOIN(prefix, number) prefix##number
+
+// ---- include/ray/parallel.hpp
+/// Loops over ranges: `parallel_for` and `transform_reduce` on this process's pool, which return when
+/// done, so that their functions may capture by reference; `map` over the cluster.
+
+// ---- include/ray/detail/runtime/loop.hpp
+/// A loop over indexes that the pool's threads and the caller share.
+
+
+namespace ray::detail {
+
+/// How a loop is cut: chunks of `grain` indexes, the last one shorter.
+class loop_shape {
+ public:
+  /// `grain` 0: chosen by the size alone, so that sums do not depend on the machine.
+  loop_shape(std::size_t size, std::size_t grain) noexcept
+      : size_(size), grain_(grain != 0 ? grain : chosen_grain(size)) {}
+  [[nodiscard]] std::size_t grain() const noexcept { return grain_; }
+  [[nodiscard]] std::size_t chunks() const noexcept {
+    return size_ / grain_ + (size_ % grain_ != 0 ? 1 : 0);
+  }
+
+ private:
+  static constexpr std::size_t most_chunks = 512;
+  static std::size_t chosen_grain(std::size_t size) noexcept {
+    return size < most_chunks ? 1 : (size + most_chunks - 1) / most_chunks;
+  }
+  std::size_t size_;
+  std::size_t grain_;
+};
+
+/// Calls `body(context, begin, end)` for each chunk, on pool threads and this one; returns when all
+/// that began have returned. Rethrows the first exception.
+void run_chunks(std::size_t size, std::size_t grain,
+                void (*body)(void* context, std::size_t begin, std::size_t end), void* context);
+
+template <typename Body>
+void run_loop(std::size_t size, std::size_t grain, Body&& body) {
+  run_chunks(
+      size, loop_shape(size, grain).grain(),
+      [](void* context, std::size_t begin, std::size_t end) {
+        (*static_cast<std::remove_reference_t<Body>*>(context))(begin, end);
+      },
+      &body);
+}
+
+}  // namespace ray::detail
 
 // ---- include/ray/remote.hpp
 /// `ray::remote(f)`: any function, called as a task that returns a future.
@@ -4541,21 +5925,6 @@ class task_body : public bound_call<Function, Slots> {
   static std::string name() { return type_name<Function>(); }
 };
 
-/// Builds, options and submits the block of a call.
-template <typename Body, typename... Arguments>
-[[nodiscard]] auto submit_call(const std::shared_ptr<const call_settings>& settings,
-                               Arguments&&... arguments) {
-  using block = task_of<Body>;
-  require_serializable_result<typename block::value_type>();
-  require_session();
-  auto* one = make_block<block>(std::forward<Arguments>(arguments)...);
-  object_handle handle(one);
-  if (settings != nullptr) set_call_settings(one, settings);
-  one->body().await_arguments(one);
-  submit(one);
-  return returned_traits<typename block::returned>::result(std::move(handle));
-}
-
 }  // namespace detail
 
 /// A function that runs as a task when it is called; made by `remote`. Copyable, needs no session.
@@ -4575,9 +5944,15 @@ class remote_function {
     using slots = typename detail::plan_slots<Function, std::tuple<>, detail::parameters<Function>,
                                               Arguments...>::plan;
     slots::check();
-    return detail::submit_call<detail::task_body<Function, typename slots::type>>(
-        settings_, std::in_place, detail::copy_of(function_),
-        std::forward<Arguments>(arguments)...);
+    using body = detail::task_body<Function, typename slots::type>;
+    if (settings_ == nullptr) {
+      return detail::submit_body<body>(detail::nothing_to_prepare(), std::in_place,
+                                       detail::copy_of(function_),
+                                       std::forward<Arguments>(arguments)...);
+    }
+    const auto prepare = [&](detail::task* one) { detail::set_call_settings(one, settings_); };
+    return detail::submit_body<body>(prepare, std::in_place, detail::copy_of(function_),
+                                     std::forward<Arguments>(arguments)...);
   }
 
   /// The same function with other options, which replace all former ones.
@@ -4604,6 +5979,270 @@ template <typename Function>
   return remote_function<std::decay_t<Function>>(std::forward<Function>(function),
                                                  detail::make_settings(std::move(options)));
 }
+
+}  // namespace ray
+
+
+
+namespace ray {
+
+namespace detail {
+
+template <typename Range>
+concept divisible_range = std::ranges::random_access_range<Range> && std::ranges::sized_range<Range>;
+
+struct parallel_for_function {
+  template <divisible_range Range, typename Function>
+    requires std::invocable<Function&, std::ranges::range_reference_t<Range>>
+  void operator()(Range&& range, Function&& function, std::size_t grain = 0) const {
+    const auto first = std::ranges::begin(range);
+    run_loop(static_cast<std::size_t>(std::ranges::size(range)), grain,
+             [&](std::size_t begin, std::size_t end) {
+               for (std::size_t i = begin; i < end; ++i) {
+                 function(first[static_cast<std::ranges::range_difference_t<Range>>(i)]);
+               }
+             });
+  }
+};
+
+struct transform_reduce_function {
+  template <divisible_range Range, typename Value, typename Reduce, typename Transform>
+  Value operator()(Range&& range, Value init, Reduce&& reduce, Transform&& transform) const {
+    const auto size = static_cast<std::size_t>(std::ranges::size(range));
+    const auto first = std::ranges::begin(range);
+    const loop_shape shape(size, 0);
+    // Each chunk's sum in its own place: the result depends on the chunks, not on who ran them.
+    std::vector<std::optional<Value>> parts(shape.chunks());
+    run_loop(size, shape.grain(), [&](std::size_t begin, std::size_t end) {
+      const auto at = [&](std::size_t i) -> decltype(auto) {
+        return transform(first[static_cast<std::ranges::range_difference_t<Range>>(i)]);
+      };
+      Value sum(at(begin));
+      for (std::size_t i = begin + 1; i < end; ++i) sum = reduce(std::move(sum), at(i));
+      parts[begin / shape.grain()].emplace(std::move(sum));
+    });
+    for (auto& part : parts) {
+      if (part) init = reduce(std::move(init), std::move(*part));
+    }
+    return init;
+  }
+};
+
+template <typename Function>
+inline constexpr bool is_remote = false;
+template <typename Function>
+inline constexpr bool is_remote<remote_function<Function>> = true;
+
+struct map_function {
+  template <std::ranges::input_range Range, typename Function>
+  [[nodiscard]] auto operator()(Range&& range, Function&& function) const {
+    if constexpr (is_remote<std::decay_t<Function>>) {
+      using result = decltype(function(*std::ranges::begin(range)));
+      std::vector<result> futures;
+      if constexpr (std::ranges::sized_range<Range>) {
+        futures.reserve(static_cast<std::size_t>(std::ranges::size(range)));
+      }
+      for (auto&& one : range) futures.push_back(function(std::forward<decltype(one)>(one)));
+      return futures;
+    } else {
+      return (*this)(std::forward<Range>(range), remote(std::forward<Function>(function)));
+    }
+  }
+};
+
+}  // namespace detail
+
+/// Calls `fn(element)` for each element of a random-access range, on this process's pool and this
+/// thread, in chunks of `grain` elements (0: chosen); returns when all have returned. When a call
+/// throws, no further chunk begins, and the first exception is rethrown.
+inline constexpr detail::parallel_for_function parallel_for{};
+
+/// `reduce` of `init` and `transform(element)` of all elements; `reduce` must be associative. The
+/// order of the operands is kept, and the result does not depend on the number of threads.
+inline constexpr detail::transform_reduce_function transform_reduce{};
+
+/// The futures of `f(element)` for each element; `f` is a callable that travels or a remote function.
+inline constexpr detail::map_function map{};
+
+}  // namespace ray
+
+// ---- include/ray/placement.hpp
+/// Placement groups: bundles of resources that are reserved together, or not at all.
+
+
+
+namespace ray {
+
+/// What one part of a placement group reserves on one node.
+struct resource_bundle {
+  amount num_cpus = 0, num_gpus = 0;
+  std::size_t memory = 0;
+  std::map<std::string, double> resources = {};
+  std::map<std::string, std::string> labels = {};
+};
+
+/// Where the bundles lie: together or apart, as a wish or, when strict, as a condition.
+enum class strategy { pack, spread, strict_pack, strict_spread };
+
+/// A copyable, serializable handle, empty by default. Dropping it frees nothing: only `remove` or the
+/// end of the job gives the resources back.
+class placement_group {
+ public:
+  placement_group() noexcept = default;
+  /// Asks for the bundles; never blocks. Throws usage_error for absurd amounts or no bundles.
+  explicit placement_group(std::initializer_list<resource_bundle> bundles,
+                           strategy how = strategy::pack);
+  explicit placement_group(std::vector<resource_bundle> bundles, strategy how = strategy::pack);
+
+  /// Ends when all bundles are reserved; with infeasible_error or cancelled_error if they never are.
+  [[nodiscard]] future<void> ready() const;
+  /// For `task_options::scheduling`. Throws usage_error when there is no such bundle.
+  [[nodiscard]] placement_bundle bundle(std::size_t index) const;
+  /// Gives everything back; what waits in the group ends with cancelled_error.
+  void remove() const;
+
+  [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+  friend bool operator==(const placement_group&, const placement_group&) noexcept = default;
+
+  template <typename Archive>
+  void save(Archive& archive) const {
+    archive(detail::export_handle(state_.get(), state_));
+  }
+  template <typename Archive>
+  void load(Archive& archive) {
+    detail::exported_handle one;
+    archive(one);
+    state_ = std::static_pointer_cast<detail::group_state>(detail::import_handle(one));
+  }
+
+ private:
+  void create(const std::vector<resource_bundle>& bundles, strategy how);
+
+  std::shared_ptr<detail::group_state> state_;
+};
+
+}  // namespace ray
+
+// ---- include/ray/queue.hpp
+/// `ray::queue<T>`: values from any number of writers to any number of readers.
+
+
+
+namespace ray {
+
+/// A copyable, serializable handle of a queue; empty by default. First in, first out. The blocking
+/// calls lend the CPU slot as `get` does, and throw usage_error for an empty handle or without a
+/// session. All members may be called from any thread.
+template <typename Value>
+class queue {
+ public:
+  queue() noexcept = default;
+  /// `capacity` 0: unbounded.
+  explicit queue(std::size_t capacity) : state_(std::make_shared<state>()) {
+    require_serializable<Value>();
+    detail::require_session();
+    state_->capacity = capacity;
+  }
+
+  /// Blocks while the queue is full. Throws usage_error when it is closed, timeout_error.
+  void put(Value value, duration timeout = forever) const {
+    state& own = require();
+    const bool done = own.meeting.wait(timeout, "room in a queue", [&] {
+      if (!own.closed && own.full()) return false;
+      if (own.closed) detail::throw_queue_closed();
+      own.items.push_back(std::move(value));
+      return true;
+    });
+    if (!done) detail::throw_queue_timeout("put", timeout);
+  }
+
+  /// Blocks while the queue is empty. Throws usage_error when it is closed and empty, timeout_error.
+  Value get(duration timeout = forever) const {
+    state& own = require();
+    std::optional<Value> taken;
+    const bool done = own.meeting.wait(timeout, "an item of a queue", [&] {
+      if (own.items.empty()) {
+        if (own.closed) detail::throw_queue_closed();
+        return false;
+      }
+      taken.emplace(std::move(own.items.front()));
+      own.items.pop_front();
+      return true;
+    });
+    if (!done) detail::throw_queue_timeout("get", timeout);
+    return std::move(*taken);
+  }
+
+  /// False when the queue is full or closed. Never blocks.
+  bool try_put(Value value) const {
+    state& own = require();
+    return own.meeting.change([&] {
+      if (own.closed || own.full()) return false;
+      own.items.push_back(std::move(value));
+      return true;
+    });
+  }
+
+  /// Nothing when the queue is empty. Never blocks.
+  [[nodiscard]] std::optional<Value> try_get() const {
+    state& own = require();
+    std::optional<Value> taken;
+    own.meeting.change([&] {
+      if (own.items.empty()) return false;
+      taken.emplace(std::move(own.items.front()));
+      own.items.pop_front();
+      return true;
+    });
+    return taken;
+  }
+
+  [[nodiscard]] std::size_t size() const {
+    state& own = require();
+    std::size_t count = 0;
+    own.meeting.change([&] {
+      count = own.items.size();
+      return false;
+    });
+    return count;
+  }
+
+  /// Nothing more is put; what is there can be taken. Who waits is told.
+  void close() const {
+    state& own = require();
+    own.meeting.change([&] { return own.closed = true; });
+  }
+
+  [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+  friend bool operator==(const queue&, const queue&) noexcept = default;
+
+  template <typename Archive>
+  void save(Archive& archive) const {
+    archive(detail::export_handle(state_.get(), state_));
+  }
+  template <typename Archive>
+  void load(Archive& archive) {
+    detail::exported_handle one;
+    archive(one);
+    state_ = std::static_pointer_cast<state>(detail::import_handle(one));
+  }
+
+ private:
+  struct state {
+    detail::meeting meeting;  // guards what follows
+    std::size_t capacity = 0;
+    bool closed = false;
+    std::deque<Value> items;
+    [[nodiscard]] bool full() const noexcept { return capacity != 0 && items.size() >= capacity; }
+  };
+
+  [[nodiscard]] state& require() const {
+    if (state_ == nullptr) detail::throw_empty_handle("queue");
+    detail::require_session();
+    return *state_;
+  }
+
+  std::shared_ptr<state> state_;
+};
 
 }  // namespace ray
 
@@ -4684,8 +6323,7 @@ namespace ray::detail {
 
 namespace {
 
-constexpr const char* remedy =
-    "; the bytes are damaged or cut off, or were saved as another type";
+constexpr const char* remedy = "; the bytes are damaged or cut off, or were saved as another type";
 
 std::string bytes_text(std::uint64_t count) {
   return std::to_string(count) + (count == 1 ? " byte" : " bytes");
@@ -4844,7 +6482,6 @@ void heavy_fence() noexcept {
 
 // ---- src/base/block_memory.cpp
 
-#include <mutex>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define RAY_PLAIN_BLOCKS 1
@@ -5179,9 +6816,9 @@ std::vector<std::byte> exception_to_bytes(const std::exception_ptr& exception) {
     operations->save(exception, sink);
   } catch (...) {
     const std::string reason = exception_text(std::current_exception());
-    return exception_to_bytes(std::make_exception_ptr(task_error(
-        "an exception of type " + exception_type_name(exception) + ", whose serializer failed (" +
-        reason + "): " + exception_text(exception))));
+    return exception_to_bytes(std::make_exception_ptr(
+        task_error("an exception of type " + exception_type_name(exception) +
+                   ", whose serializer failed (" + reason + "): " + exception_text(exception))));
   }
   std::string what;
   try {
@@ -5210,8 +6847,8 @@ std::exception_ptr exception_from_bytes(std::span<const std::byte> bytes) {
 
   const exception_operations* operations = find_exception(name);
   if (operations == nullptr) {
-    return std::make_exception_ptr(task_error("an exception of type " + readable_name +
-                                              ", which is not known here: " + what));
+    return std::make_exception_ptr(
+        task_error("an exception of type " + readable_name + ", which is not known here: " + what));
   }
   try {
     memory_source source(details);
@@ -5298,10 +6935,14 @@ sink_state& current_sink() noexcept {
 
 std::string_view prefix_of(log_level level) noexcept {
   switch (level) {
-    case log_level::debug: return "ray debug: ";
-    case log_level::info: return "ray info: ";
-    case log_level::warning: return "ray warning: ";
-    default: return "ray error: ";
+    case log_level::debug:
+      return "ray debug: ";
+    case log_level::info:
+      return "ray info: ";
+    case log_level::warning:
+      return "ray warning: ";
+    default:
+      return "ray error: ";
   }
 }
 
@@ -5473,9 +7114,8 @@ template <typename Exception>
 constexpr exception_operations empty_exception() {
   return {.type = &typeid(Exception),
           .save = [](const std::exception_ptr&, byte_sink&) {},
-          .load = [](const std::string&, byte_source&) {
-            return std::make_exception_ptr(Exception());
-          }};
+          .load = [](const std::string&,
+                     byte_source&) { return std::make_exception_ptr(Exception()); }};
 }
 
 /// Types with a text in them.
@@ -5483,9 +7123,8 @@ template <typename Exception>
 constexpr exception_operations text_exception() {
   return {.type = &typeid(Exception),
           .save = [](const std::exception_ptr&, byte_sink&) {},
-          .load = [](const std::string& what, byte_source&) {
-            return std::make_exception_ptr(Exception(what));
-          }};
+          .load = [](const std::string& what,
+                     byte_source&) { return std::make_exception_ptr(Exception(what)); }};
 }
 
 /// Stands for an error category that this process does not have.
@@ -5503,9 +7142,8 @@ class foreign_category final : public std::error_category {
 
 /// Categories are compared by address and live for ever, so each foreign one is made once.
 const std::error_category& category_named(const std::string& name, const std::string& message) {
-  for (const std::error_category* known :
-       {&std::generic_category(), &std::system_category(), &std::iostream_category(),
-        &std::future_category()}) {
+  for (const std::error_category* known : {&std::generic_category(), &std::system_category(),
+                                           &std::iostream_category(), &std::future_category()}) {
     if (name == known->name()) return *known;
   }
   static std::mutex mutex;
@@ -5591,7 +7229,11 @@ std::filesystem::filesystem_error read_filesystem(input_archive& archive) {
   std::string first;
   std::string second;
   archive(first, second);
-  return {text, first, second, code};
+  // The text names as many paths as the constructor was given.
+  using std::filesystem::filesystem_error;
+  if (first.empty() && second.empty()) return filesystem_error(text, code);
+  if (second.empty()) return filesystem_error(text, first, code);
+  return filesystem_error(text, first, second, code);
 }
 
 void write_regex(output_archive& archive, const std::regex_error& error) {
@@ -5717,7 +7359,6 @@ std::string type_name(const std::type_info& type) {
 ///
 /// One thread at a time.
 
-#include <deque>
 #include <set>
 #include <unordered_map>
 
@@ -5882,9 +7523,9 @@ struct standing {
   class_id cls = {};
   std::int64_t slots = 0;
 };
-/// Slots come back. `idle`: there was no work for them, so the standing demand falls by as many;
-/// the caller states it anew when it has work. Without it they are granted again in the class's
-/// turn.
+/// Slots come back. `idle`: there was no work for them, so the standing demand falls to what is left;
+/// the caller states it anew when it has more work than slots. Otherwise they are granted again in
+/// the class's turn.
 struct release {
   class_id cls = {};
   node_id node = {};
@@ -6417,6 +8058,7 @@ class scheduler {
     std::vector<place> dirty;  // accounts that have got something back
     place drawer = nowhere;
     std::vector<place> named;  // by the drawer, one a bundle if it is a group
+    bool has_part = false;     // something was kept free for it when this was last settled
     std::uint64_t room_version = 1;
     std::vector<place> standing;                 // lines
     std::vector<std::pair<place, place>> asked;  // line and account of what is recalled
@@ -6485,7 +8127,8 @@ class scheduler {
   void choose_drawer(pool& here);
   [[nodiscard]] bool find_accounts(pool& here, place index, std::vector<place>& named);
   [[nodiscard]] place account_to_draw_on(const line& one) const;
-  [[nodiscard]] bool outranks(place one, place other) const;
+  [[nodiscard]] bool outranks(const line_key& one, const pool& here) const;
+  [[nodiscard]] bool keeps_part(const pool& here) const;
   [[nodiscard]] bool may_recall(place drawer, place from) const;
   void update_recalls(pool& here);
   void ask_back(pool& here, place account);
@@ -6731,6 +8374,7 @@ class machine {
   void placed_actor(place line, place node, effects& out);
   void give_back_slot(const actor_record& actor);
   void end_actor(actor_map::iterator actor, const std::string& reason, effects& out);
+  void leave_queue(actor_map::iterator actor);
   [[nodiscard]] bool starts_again(actor_map::iterator actor, const std::string& reason,
                                   bool can_restart, effects& out);
   void free_name(const actor_record& actor);
@@ -6866,7 +8510,6 @@ void machine::placed_actor(place cls, place node, effects& out) {
 }
 
 void machine::give_back_slot(const actor_record& actor) {
-  if (actor.state == actor_state::waiting) return;
   scheduler_.release(actor.cls, account_of(actor.cls, actor.node), 1, false);
 }
 
@@ -6874,11 +8517,9 @@ void machine::give_back_slot(const actor_record& actor) {
 void machine::end_actor(actor_map::iterator actor, const std::string& reason, effects& out) {
   actor_record& it = actor->second;
   free_name(it);
+  out.push_back(actor_ended{actor->first, reason});
   if (it.state == actor_state::waiting) {
-    auto& waiting = classes_[it.cls].actors;
-    std::erase(waiting, actor->first);
-    scheduler_.want(it.cls, static_cast<std::int64_t>(waiting.size()));
-    out.push_back(actor_ended{actor->first, reason});
+    leave_queue(actor);
     forget_actor(actor);
     return;
   }
@@ -6886,7 +8527,12 @@ void machine::end_actor(actor_map::iterator actor, const std::string& reason, ef
     out.push_back(actor_stop{actor->first, nodes_[it.node].id, it.incarnation, reason});
   it.state = actor_state::stopping;
   it.ended = true;
-  out.push_back(actor_ended{actor->first, reason});
+}
+
+void machine::leave_queue(actor_map::iterator actor) {
+  auto& waiting = classes_[actor->second.cls].actors;
+  std::erase(waiting, actor->first);
+  scheduler_.want(actor->second.cls, static_cast<std::int64_t>(waiting.size()));
 }
 
 /// An incarnation is gone. Whether the actor is to be queued for the next one; if not, it is
@@ -6927,19 +8573,22 @@ void machine::forget_actor(actor_map::iterator actor) {
   finish_job(job);
 }
 
-/// Its job ends: what still runs of it is over with the job's processes, so nobody is asked.
+/// Its job ends: what still runs of it is over with the job's processes, so nobody is told to stop it.
 void machine::end_all_of(job_id job, effects& out) {
-  const std::string reason = "job " + to_string(job) + " has ended";
   for (auto actor = actors_.begin(); actor != actors_.end();) {
     const auto next = std::next(actor);
     actor_record& it = actor->second;
     if (it.job == job && !it.detached) {
-      const actor_id id = actor->first;
-      if (!it.ended) end_actor(actor, describe(id, it) + " ended: its " + reason, out);
-      if (const auto rest = actors_.find(id); rest != actors_.end()) {
-        give_back_slot(rest->second);
-        forget_actor(rest);
+      if (!it.ended) {
+        free_name(it);
+        out.push_back(actor_ended{actor->first, describe(actor->first, it) + " ended: its job " +
+                                                    to_string(job) + " has ended"});
       }
+      if (it.state == actor_state::waiting)
+        leave_queue(actor);
+      else
+        give_back_slot(it);
+      forget_actor(actor);
     }
     actor = next;
   }
@@ -7473,20 +9122,26 @@ bool scheduler::still_has_room(pool& here) {
   return enough;
 }
 
+/// The first in order who could draw does; so who comes to be first takes over.
 void scheduler::choose_drawer(pool& here) {
-  if (here.all_blocked) return;
+  if (here.drawer == nowhere && here.all_blocked) return;
   for (const party_key& who : here.order) {
     for (const line_key& next : parties_[who.party]->lines) {
+      if (next.line == here.drawer) return;
       line& one = *lines_[next.line];
       if (one.no_room_at == here.room_version) continue;
+      if (here.drawer != nowhere && !outranks(next, here)) break;
       ++looked_at_;
       std::vector<place> named;
-      if (find_accounts(here, next.line, named))
-        return start_drawing(here, next.line, std::move(named));
+      if (find_accounts(here, next.line, named)) {
+        stop_drawing(here);
+        start_drawing(here, next.line, std::move(named));
+        return;
+      }
       one.no_room_at = here.room_version;
     }
   }
-  here.all_blocked = true;
+  if (here.drawer == nowhere) here.all_blocked = true;
 }
 
 /// Where the line would fit if all that ends by itself had ended.
@@ -7511,6 +9166,7 @@ bool scheduler::find_accounts(pool& here, place index, std::vector<place>& named
 /// nodes is nearly always it, and found by a descent.
 place scheduler::account_to_draw_on(const line& one) const {
   const request& need = one.spec.need;
+  if (need.empty()) return nowhere;  // it is only waiting to be looked at
   const auto has_room = [&](place node) {
     return one.spec.where.accepts(node) && nodes_.room.fits(node, need);
   };
@@ -7540,13 +9196,26 @@ place scheduler::account_to_draw_on(const line& one) const {
   return best;
 }
 
-/// Between jobs only the jobs' priorities count.
-bool scheduler::outranks(place left, place right) const {
-  const line_spec& one = lines_[left]->spec;
-  const line_spec& other = lines_[right]->spec;
-  if (jobs_[one.job].priority != jobs_[other.job].priority)
-    return jobs_[one.job].priority > jobs_[other.job].priority;
-  return one.job == other.job && one.priority > other.priority;
+/// Whether one that is further ahead takes over. Not between jobs of one priority if the drawer has a
+/// part of its whole: shares change with every grant, and nobody might ever have it.
+bool scheduler::outranks(const line_key& left, const pool& here) const {
+  const line_spec& one = lines_[left.line]->spec;
+  const line_spec& other = lines_[here.drawer]->spec;
+  const job& mine = jobs_[one.job];
+  const job& theirs = jobs_[other.job];
+  if (mine.priority != theirs.priority) return mine.priority > theirs.priority;
+  if (one.job != other.job) return mine.share < theirs.share && !here.has_part;
+  if (one.priority != other.priority) return one.priority > other.priority;
+  return left.usage < key_of(here.drawer).usage;
+}
+
+/// Whether something is kept free for the drawer.
+bool scheduler::keeps_part(const pool& here) const {
+  return std::ranges::any_of(here.named, [&](place account) {
+    return std::ranges::any_of(held_at(here, account), [&](const quantity& part) {
+      return here.books->free.units(account, part.what) + part.units > 0;
+    });
+  });
 }
 
 /// Whether the drawer's need goes before tasks that run on slots of `from`. Among equals the one
@@ -7581,8 +9250,7 @@ request scheduler::held(place node) const { return held_at(*pools_[cluster_pool]
 /// What standing lines are asked to give back: what the drawer's accounts lack, and what was taken
 /// back by tasks that had lent it.
 void scheduler::update_recalls(pool& here) {
-  if (here.standing.empty()) here.overdrawn.clear();
-  if (here.standing.empty()) return;
+  if (here.standing.empty() && here.overdrawn.empty()) return;
   if (here.drawer == nowhere && here.asked.empty() && here.overdrawn.empty()) return;
   std::vector<place> concerned = here.named;
   concerned.insert(concerned.end(), here.overdrawn.begin(), here.overdrawn.end());
@@ -7938,7 +9606,6 @@ void machine::apply(const add_job& in, effects&) {
 void machine::apply(const end_job& in, effects& out) {
   const auto job = jobs_.find(in.id);
   if (job == jobs_.end() || job->second.ended) return;
-  job->second.ended = true;
   end_all_of(in.id, out);
   for (auto group = groups_.begin(); group != groups_.end();) {
     const auto next = std::next(group);
@@ -7951,6 +9618,7 @@ void machine::apply(const end_job& in, effects& out) {
     scheduler_.withdraw(cls);
     forget_record(cls);
   }
+  job->second.ended = true;
   finish_job(job);
   carry_out(out);
 }
@@ -8369,7 +10037,9 @@ scheduler::line_key scheduler::key_of(place index) const {
 scheduler::party_key scheduler::key_of_party(place index) const {
   const party& one = *parties_[index];
   const job& who = jobs_[one.job];
-  return {who.priority, who.share, one.turn, index};
+  // Only one job has lines in a bundle.
+  const double share = one.pool == cluster_pool ? who.share : 0;
+  return {who.priority, share, one.turn, index};
 }
 
 void scheduler::want(place index, std::int64_t missing) {
@@ -8550,13 +10220,6 @@ void scheduler::enter(place index, bool fresh) {
   if (one.cpu.empty()) ++here.waiting_without_cpu;
   here.all_blocked = false;
   unsettle(here.self);
-  // One of a higher priority takes over what is held, if it can use it.
-  if (here.drawer != nowhere && outranks(index, here.drawer)) {
-    std::vector<place> named;
-    if (!find_accounts(here, index, named)) return;
-    stop_drawing(here);
-    start_drawing(here, index, std::move(named));
-  }
 }
 
 void scheduler::leave(place index) {
@@ -8614,10 +10277,15 @@ void scheduler::settle_pool(pool& here) {
   while (true) {
     if (here.redraw) renew_drawing(here);
     if (here.waiting == 0 || !here.open) here.dirty.clear();
-    if (!here.dirty.empty()) serve(here);
-    if (here.drawer == nowhere && here.waiting != 0 && here.open) choose_drawer(here);
+    if (here.waiting != 0 && here.open) {
+      // Who is to draw from now on comes before others are served with what has come back.
+      choose_drawer(here);
+      if (!here.dirty.empty()) serve(here);
+      choose_drawer(here);
+    }
     if (here.dirty.empty() && !here.redraw) break;
   }
+  here.has_part = live_jobs_ > 1 && keeps_part(here);
   update_recalls(here);
 }
 
@@ -9060,8 +10728,10 @@ void scheduler::change_room(pool& of, place account, const request& need, std::i
   if (times > 0) {
     ++of.room_version;
     of.all_blocked = false;
+    unsettle(of.self);
   } else if (std::ranges::find(of.named, account) != of.named.end()) {
     of.redraw = true;
+    unsettle(of.self);
   }
 }
 
@@ -9129,7 +10799,7 @@ std::int64_t scheduler::release(place index, place account, std::int64_t slots, 
   }
   came_back(to, account);
   if (one.standing) {
-    if (idle) one.standing_slots = std::max<std::int64_t>(0, one.standing_slots - slots);
+    if (idle) one.standing_slots = std::min(one.standing_slots, one.granted);
     one.missing = one.standing_slots - one.granted;
   }
   if (one.waiting) {
@@ -9542,8 +11212,9 @@ class pool {
   pool& operator=(const pool&) = delete;
   ~pool();
 
-  /// Starts `threads` threads and no tokens.
-  void start(unsigned threads, hooks callbacks);
+  /// Starts `threads` threads and no tokens. Up to `most` are started when tokens and work ask for
+  /// them; only threads that block or run free jobs can make them more.
+  void start(std::size_t threads, std::size_t most, hooks callbacks);
 
   /// Queues a job that needs a token: on this thread's deque, from outside on the injection queue.
   void push(job* item);
@@ -9610,12 +11281,14 @@ class pool {
   static constexpr std::uint64_t one_searching = 0x10000, searching_mask = 0xffff0000;
   static constexpr std::uint64_t free_jobs_ran = std::uint64_t{1} << 32;
   static constexpr std::uint64_t stopped = std::uint64_t{1} << 33;
+  static constexpr std::uint64_t may_grow = std::uint64_t{1} << 34;
   alignas(64) std::atomic<std::uint64_t> signals_{stopped};
   // Tokens that nobody holds. Below zero: as many are owed to threads that resumed from a wait
   // or are asked back, and threads give theirs up between jobs.
   std::atomic<std::int64_t> tokens_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> live_threads_{0};
+  std::size_t wanted_threads_ = 0;
   alignas(64) hooks hooks_;
   std::unique_ptr<queues> queues_;
   std::unique_ptr<threads> threads_;
@@ -9772,13 +11445,14 @@ pool::pool() : queues_(std::make_unique<queues>()), threads_(std::make_unique<th
 
 pool::~pool() { stop(); }
 
-void pool::start(unsigned first_threads, hooks callbacks) {
+void pool::start(std::size_t first_threads, std::size_t most, hooks callbacks) {
   hooks_ = callbacks;
+  wanted_threads_ = most;
   stopping_.store(false, std::memory_order_relaxed);
-  signals_.store(0, std::memory_order_release);
+  signals_.store(first_threads < most ? may_grow : 0, std::memory_order_release);
   threads_->monitor = stack_thread([](void* self) { static_cast<pool*>(self)->run_monitor(); },
                                    this, stack_thread::small_stack);
-  for (unsigned i = 0; i < first_threads; ++i) add_thread(true);
+  for (std::size_t i = 0; i < first_threads; ++i) add_thread(true);
 }
 
 void pool::push(job* item) {
@@ -9815,15 +11489,22 @@ bool pool::pop_if_newest(job* item) noexcept {
 inline void pool::notify() {
   light_fence();  // pairs with the heavy one in `park`
   const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
-  if ((signals & (idle_mask | free_jobs_ran | stopped)) != 0) [[unlikely]] notify_slowly(signals);
+  if ((signals & (idle_mask | free_jobs_ran | stopped | may_grow)) != 0) [[unlikely]] {
+    notify_slowly(signals);
+  }
 }
 
 void pool::notify_slowly(std::uint64_t signals) {
   if ((signals & stopped) != 0) return drain();
   if ((signals & free_jobs_ran) != 0) arm_monitor();
-  if ((signals & idle_mask) == 0 || (signals & searching_mask) != 0) return;
+  if ((signals & searching_mask) != 0) return;
   // Who gives a token up later looks for work afterwards, so none is lost here.
-  if (tokens_.load(std::memory_order_relaxed) > 0) wake_one();
+  if (tokens_.load(std::memory_order_relaxed) <= 0) return;
+  if ((signals & idle_mask) != 0 && wake_one()) return;
+  if ((signals & may_grow) == 0) return;
+  if (thread_count() >= wanted_threads_ || !add_thread(true)) {
+    signals_.fetch_and(~may_grow, std::memory_order_relaxed);
+  }
 }
 
 bool pool::wake_one() {
@@ -10629,6 +12310,30 @@ class file_descriptor {
 [[nodiscard]] file_descriptor open_at(int directory, const char* name, int flags,
                                       unsigned mode = 0) noexcept;
 
+inline constexpr std::size_t page_bytes = 4096;
+
+/// Whether the kernel copies slowly from memory or a file's page at `from` to one at `to`: `rep movsb`
+/// takes three times as long on some processors (measured on an AMD EPYC) when the destination lies
+/// 1 to 31 bytes behind the source, modulo the page. It is worth another copy to avoid that.
+[[nodiscard]] constexpr bool copies_slowly(std::uint64_t from, std::uint64_t to) noexcept {
+  const std::uint64_t behind = (to - from) % page_bytes;
+  return behind != 0 && behind < 32;
+}
+[[nodiscard]] inline std::uint64_t address_of(const std::byte* bytes) noexcept {
+  return reinterpret_cast<std::uintptr_t>(bytes);
+}
+
+/// Memory that begins with a page.
+struct free_pages {
+  void operator()(std::byte* bytes) const noexcept {
+    ::operator delete[](bytes, std::align_val_t{page_bytes});
+  }
+};
+using page_buffer = std::unique_ptr<std::byte[], free_pages>;
+[[nodiscard]] inline page_buffer make_page_buffer(std::size_t size) {
+  return page_buffer(new (std::align_val_t{page_bytes}) std::byte[size]);
+}
+
 /// Writes both parts, one behind the other, at `offset`. Throws `spill_failure` naming `path`; how
 /// much is in the file then is not known.
 void write_all(const io_calls& calls, int file, std::span<const std::byte> first,
@@ -10637,6 +12342,10 @@ void write_all(const io_calls& calls, int file, std::span<const std::byte> first
 /// Reads up to `bytes.size()` bytes and returns how many there were before the file's end.
 [[nodiscard]] std::size_t read_up_to(const io_calls& calls, int file, std::span<std::byte> bytes,
                                      std::uint64_t offset, const std::string& path);
+
+/// Reserves blocks of the disk for that part of the file, whose size stays as it is. False where the
+/// file system cannot, or has no room.
+[[nodiscard]] bool reserve_space(int file, std::uint64_t begin, std::uint64_t end) noexcept;
 
 }  // namespace ray::detail::store
 
@@ -10886,23 +12595,33 @@ class record_writer final : public byte_sink {
   [[nodiscard]] std::uint64_t durable() const noexcept { return durable_; }
 
  private:
-  static constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
-  /// Large pieces are written in steps that end at multiples of this in the file.
-  static constexpr std::size_t step_bytes = std::size_t{1} << 20;
-  /// Steps from this size on are not copied into the buffer.
-  static constexpr std::size_t direct_bytes = std::size_t{64} << 10;
+  /// The buffer is a window on the file: what will lie at an offset lies at the same distance from a
+  /// multiple of this. So writes end where pages end, and the kernel copies at its best.
+  static constexpr std::size_t window_bytes = std::size_t{1} << 20;
+  /// Pieces from this size on are written from where they lie.
+  static constexpr std::size_t direct_bytes = std::size_t{256} << 10;
   /// Disk space is reserved in advance by this much, for a third less work a write.
   static constexpr std::uint64_t reserve_bytes = std::uint64_t{8} << 20;
 
-  [[nodiscard]] std::uint64_t end() const noexcept { return flushed_ + filled_; }
+  [[nodiscard]] std::byte* place_of(std::uint64_t offset) const noexcept {
+    return buffer_.get() + offset % window_bytes;
+  }
+  [[nodiscard]] std::size_t left_in_window() const noexcept {
+    return static_cast<std::size_t>(window_bytes - end_ % window_bytes);
+  }
+  [[nodiscard]] std::span<const std::byte> buffered_from(std::uint64_t offset) const noexcept {
+    return {place_of(offset), static_cast<std::size_t>(end_ - offset)};
+  }
   void append(std::span<const std::byte> bytes);
-  void flush_before(std::span<const std::byte> direct);
+  void begin_file();
+  void flush_with(std::span<const std::byte> direct);
   void reserve(std::uint64_t end) noexcept;
   void put(std::span<const std::byte> first, std::span<const std::byte> second,
            std::uint64_t offset);
-  void sum(std::span<const std::byte> step, std::uint64_t offset);
+  void sum(std::span<const std::byte> piece);
   void sum_buffered() noexcept;
   void close_chunk();
+  void close_streamed_chunk();
   void give_up_file() noexcept;
 
   spill_files& files_;
@@ -10910,10 +12629,11 @@ class record_writer final : public byte_sink {
   spill_file* file_ = nullptr;
   file_descriptor descriptor_;
   std::string path_;
-  std::unique_ptr<std::byte[]> buffer_;
-  std::size_t filled_ = 0;
-  std::uint64_t flushed_ = 0;   // offset in the file at which the buffer will be written
-  std::uint64_t reserved_ = 0;  // up to where in the file
+  page_buffer buffer_;
+  // Offsets in the file. From `flushed_` to `end_`, all in one window, it is still in the buffer.
+  std::uint64_t flushed_ = 0;
+  std::uint64_t end_ = 0;
+  std::uint64_t reserved_ = 0;
   std::uint64_t finished_ = 0;
   std::uint64_t durable_ = 0;
   std::optional<std::string> failure_;
@@ -10923,8 +12643,8 @@ class record_writer final : public byte_sink {
   object_id id_{};
   std::uint64_t start_ = 0;
   std::uint64_t length_ = 0;
-  std::size_t unsummed_ = 0;   // from here on the buffer holds bytes of the value in no sum yet
-  bool streamed_ = false;      // `sum_` has seen a part of this chunk
+  std::uint64_t summed_ = 0;  // what lies between this and `end_` is in no checksum yet
+  bool streamed_ = false;     // `sum_` has seen a part of this chunk
   running_checksum sum_;
   std::vector<std::uint64_t> sums_;  // of the closed chunks
 };
@@ -11322,8 +13042,8 @@ std::string remedy(int code) {
   }
 }
 
-/// A write beyond RLIMIT_FSIZE does not only fail: it raises a signal that ends the process. So
-/// the limit is looked at first, and the write fails as on a full disk.
+/// What goes beyond RLIMIT_FSIZE does not only fail: it raises a signal that ends the process. So
+/// the limit is looked at first, and a write fails as on a full disk.
 bool beyond_size_limit(std::uint64_t end) noexcept {
   rlimit limit{};
   return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
@@ -11397,6 +13117,12 @@ std::size_t read_up_to(const io_calls& calls, int file, std::span<std::byte> byt
     done += static_cast<std::size_t>(result);
   }
   return done;
+}
+
+bool reserve_space(int file, std::uint64_t begin, std::uint64_t end) noexcept {
+  return !beyond_size_limit(end) &&
+         ::fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
+                     static_cast<off_t>(end - begin)) == 0;
 }
 
 }  // namespace ray::detail::store
@@ -11543,6 +13269,7 @@ class record_reader final : public byte_source {
   void take_header(std::span<const std::byte> bytes, object_id id);
   void take_table(std::span<const std::byte> bytes);
   [[nodiscard]] std::size_t chunk_left() const noexcept;
+  [[nodiscard]] bool lies_badly(const std::byte* destination) const noexcept;
   [[nodiscard]] std::size_t whole_chunks(std::size_t wanted) const noexcept;
   void read_verified(std::span<std::byte> bytes);
   void read_exactly(std::span<std::byte> bytes, std::uint64_t offset);
@@ -11553,7 +13280,8 @@ class record_reader final : public byte_source {
   const record record_;
   const std::string path_;
   const file_descriptor file_;
-  std::unique_ptr<std::byte[]> buffer_;
+  std::unique_ptr<std::byte[]> small_;   // a whole small record
+  page_buffer chunk_;                    // or a chunk of a large one
   std::span<const std::byte> buffered_;  // verified and not yet read
   std::uint64_t position_ = 0;           // in the value
   std::vector<std::uint64_t> sums_;      // of the chunks
@@ -11873,10 +13601,10 @@ record_reader::record_reader(const spill_files& files, const io_calls& calls, co
   const auto extent = static_cast<std::size_t>(record_.extent());
   if (extent <= chunk_bytes) {
     // All in one read.
-    buffer_ = std::make_unique_for_overwrite<std::byte[]>(extent);
-    read_exactly({buffer_.get(), extent}, record_.offset);
-    take_header({buffer_.get(), sizeof(record_header)}, id);
-    const std::span value(buffer_.get() + sizeof(record_header), remaining());
+    small_ = std::make_unique_for_overwrite<std::byte[]>(extent);
+    read_exactly({small_.get(), extent}, record_.offset);
+    take_header({small_.get(), sizeof(record_header)}, id);
+    const std::span value(small_.get() + sizeof(record_header), remaining());
     take_table({value.data() + value.size(), static_cast<std::size_t>(record_.table_bytes())});
     verify(value, 0);
     buffered_ = value;
@@ -11903,14 +13631,16 @@ void record_reader::read(std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     if (buffered_.empty()) {
       const std::size_t whole = whole_chunks(bytes.size());
-      if (whole != 0) {
+      if (whole != 0 && !lies_badly(bytes.data())) {
         read_verified(bytes.first(whole));
         position_ += whole;
         bytes = bytes.subspan(whole);
         continue;
       }
-      if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<std::byte[]>(chunk_bytes);
-      const std::span chunk(buffer_.get(), std::min(chunk_left(), remaining()));
+      if (chunk_ == nullptr) chunk_ = make_page_buffer(chunk_bytes);
+      // As far from a page's begin as in the file.
+      const std::span chunk(chunk_.get() + chunk_bytes - chunk_left(),
+                            std::min(chunk_left(), remaining()));
       read_verified(chunk);
       buffered_ = chunk;
     }
@@ -11927,13 +13657,17 @@ std::size_t record_reader::chunk_left() const noexcept {
   return static_cast<std::size_t>(chunk_bytes - (record_.begin() + position_) % chunk_bytes);
 }
 
+bool record_reader::lies_badly(const std::byte* destination) const noexcept {
+  return copies_slowly(record_.begin() + position_, address_of(destination));
+}
+
 /// How many of `wanted` bytes are whole chunks, and not too many to be verified in the cache.
 std::size_t record_reader::whole_chunks(std::size_t wanted) const noexcept {
-  if (wanted >= remaining() && remaining() <= direct_bytes) return remaining();
+  const std::size_t limit = std::min({wanted, remaining(), direct_bytes});
+  if (limit == remaining()) return limit;
   const std::size_t first = chunk_left();
-  if (wanted < first) return 0;
-  return first + (std::min(wanted, direct_bytes) - std::min(first, direct_bytes)) / chunk_bytes *
-                     chunk_bytes;
+  if (limit < first) return 0;
+  return first + (limit - first) / chunk_bytes * chunk_bytes;
 }
 
 /// Fills `bytes` with whole chunks from `position_` on.
@@ -12009,51 +13743,56 @@ record_writer::record_writer(spill_files& files, const io_calls& calls)
 record_writer::~record_writer() = default;
 
 void record_writer::begin(object_id id, std::size_t expected) {
-  if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes);
-  const bool full = end() >= spill_files::full_size ||
-                    (end() > 0 && expected > spill_files::full_size - end());
+  if (buffer_ == nullptr) buffer_ = make_page_buffer(window_bytes);
+  const bool full = end_ >= spill_files::full_size ||
+                    (end_ > 0 && expected > spill_files::full_size - end_);
   if (file_ != nullptr && full) {
     flush();
     give_up_file();
   }
-  if (file_ == nullptr) {
-    try {
-      spill_files::opened made = files_.begin_file();
-      path_ = files_.path_of(*made.file);
-      file_ = made.file;
-      descriptor_ = std::move(made.descriptor);
-      flushed_ = 0;
-      reserved_ = 0;
-    } catch (const spill_failure& failed) {
-      failure_ = failed.what();
-      throw;
-    }
+  if (file_ == nullptr) begin_file();
+  // The place of the header is never split between windows: `finish` fills it in one step.
+  static constexpr std::array<std::byte, sizeof(record_header)> blank{};
+  if (left_in_window() < sizeof(record_header)) {
+    append(std::span(blank).first(left_in_window()));
   }
-  // The place of the header is never split between buffer and file: `finish` fills it in one step.
-  if (buffer_bytes - filled_ < sizeof(record_header)) flush();
   open_ = true;
   id_ = id;
-  start_ = end();
-  filled_ += sizeof(record_header);
-  unsummed_ = filled_;
+  start_ = end_;
+  append(blank);
   length_ = 0;
+  summed_ = end_;
   streamed_ = false;
   sum_.reset();
   sums_.clear();
 }
 
+void record_writer::begin_file() {
+  try {
+    spill_files::opened made = files_.begin_file();
+    path_ = files_.path_of(*made.file);
+    file_ = made.file;
+    descriptor_ = std::move(made.descriptor);
+    flushed_ = end_ = reserved_ = 0;
+  } catch (const spill_failure& failed) {
+    failure_ = failed.what();
+    throw;
+  }
+}
+
 void record_writer::write(std::span<const std::byte> bytes) {
   if (failure_) throw spill_failure(*failure_);
   while (!bytes.empty()) {
-    std::size_t size = std::min(bytes.size(), step_bytes - end() % step_bytes);
-    if (size >= direct_bytes) {
+    std::size_t size = std::min(bytes.size(), left_in_window());
+    if (size >= direct_bytes && !copies_slowly(address_of(bytes.data()), end_)) {
       // While it is summed, the cache takes in what the write will read.
-      sum(bytes.first(size), end());
-      flush_before(bytes.first(size));
+      sum(bytes.first(size));
+      flush_with(bytes.first(size));
+      summed_ = end_;
     } else {
-      size = std::min(size, chunk_bytes - end() % chunk_bytes);
+      size = std::min(size, static_cast<std::size_t>(chunk_bytes - end_ % chunk_bytes));
       append(bytes.first(size));
-      if (end() % chunk_bytes == 0) close_chunk();
+      if (end_ % chunk_bytes == 0) close_chunk();
     }
     length_ += size;
     bytes = bytes.subspan(size);
@@ -12062,7 +13801,7 @@ void record_writer::write(std::span<const std::byte> bytes) {
 
 record record_writer::finish() {
   if (failure_) throw spill_failure(*failure_);
-  if (streamed_ || unsummed_ != filled_ || length_ == 0) close_chunk();
+  if (streamed_ || summed_ != end_ || length_ == 0) close_chunk();
   const record made{file_, start_, length_};
   record_header header;
   header.id_high = id_.high;
@@ -12075,35 +13814,31 @@ record record_writer::finish() {
     append(table);
   }
   if (start_ >= flushed_) {
-    std::memcpy(buffer_.get() + (start_ - flushed_), &header, sizeof header);
+    std::memcpy(place_of(start_), &header, sizeof header);
   } else {
     put(std::as_bytes(std::span(&header, 1)), {}, start_);
   }
   files_.add(made);
   open_ = false;
   ++finished_;
-  if (filled_ == 0) durable_ = finished_;
+  if (flushed_ == end_) durable_ = finished_;
   return made;
 }
 
 void record_writer::flush() {
   if (failure_) throw spill_failure(*failure_);
-  if (filled_ != 0) flush_before({});
+  if (flushed_ != end_) flush_with({});
 }
 
 void record_writer::abandon() noexcept {
   if (!std::exchange(open_, false)) return;
-  if (start_ >= flushed_) {
-    filled_ = static_cast<std::size_t>(start_ - flushed_);
-  } else {
-    filled_ = 0;
-    flushed_ = start_;
-  }
+  end_ = start_;
+  flushed_ = std::min(flushed_, start_);
 }
 
 void record_writer::reset() noexcept {
   abandon();
-  filled_ = 0;
+  end_ = flushed_;
   durable_ = finished_;
   failure_.reset();
   // The offsets of the lost records must not be used again (`spill_files::add`): a new file.
@@ -12111,28 +13846,26 @@ void record_writer::reset() noexcept {
 }
 
 void record_writer::rest() noexcept {
-  if (filled_ == 0) buffer_.reset();
+  if (flushed_ == end_) buffer_.reset();
 }
 
 void record_writer::append(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    if (filled_ == buffer_bytes) {
-      sum_buffered();
-      flush_before({});
-    }
-    const std::size_t part = std::min(bytes.size(), buffer_bytes - filled_);
-    std::memcpy(buffer_.get() + filled_, bytes.data(), part);
-    filled_ += part;
-    bytes = bytes.subspan(part);
+    const auto part = bytes.first(std::min(bytes.size(), left_in_window()));
+    std::memcpy(place_of(end_), part.data(), part.size());
+    end_ += part.size();
+    bytes = bytes.subspan(part.size());
+    if (end_ % window_bytes == 0) flush_with({});
   }
 }
 
-void record_writer::flush_before(std::span<const std::byte> direct) {
-  reserve(end() + direct.size());
-  put({buffer_.get(), filled_}, direct, flushed_);
-  flushed_ += filled_ + direct.size();
-  filled_ = 0;
-  unsummed_ = 0;
+/// Writes what is in the buffer, and `direct` behind it. The buffer's bytes stay until others take
+/// their place.
+void record_writer::flush_with(std::span<const std::byte> direct) {
+  reserve(end_ + direct.size());
+  put(buffered_from(flushed_), direct, flushed_);
+  end_ += direct.size();
+  flushed_ = end_;
   durable_ = finished_;
 }
 
@@ -12142,8 +13875,7 @@ void record_writer::reserve(std::uint64_t end) noexcept {
   if (end <= reserved_) return;
   const std::uint64_t from = reserved_;
   reserved_ = std::max(end, from + reserve_bytes);
-  if (::fallocate(descriptor_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(from),
-                  static_cast<off_t>(reserved_ - from)) != 0) {
+  if (!reserve_space(descriptor_.get(), from, reserved_)) {
     reserved_ = std::numeric_limits<std::uint64_t>::max();
   }
 }
@@ -12158,42 +13890,47 @@ void record_writer::put(std::span<const std::byte> first, std::span<const std::b
   }
 }
 
-/// Takes the checksums of bytes that will lie at `offset` and pass the buffer by.
-void record_writer::sum(std::span<const std::byte> step, std::uint64_t offset) {
+/// Takes the checksums of what will lie at the end and pass the buffer by.
+void record_writer::sum(std::span<const std::byte> piece) {
   sum_buffered();
-  while (!step.empty()) {
+  std::uint64_t offset = end_;
+  while (!piece.empty()) {
     const auto room = static_cast<std::size_t>(chunk_bytes - offset % chunk_bytes);
-    const auto part = step.first(std::min(step.size(), room));
+    const auto part = piece.first(std::min(piece.size(), room));
     if (part.size() == chunk_bytes) {
       sums_.push_back(checksum_of(part));
     } else {
       sum_.update(part);
       streamed_ = true;
-      if (part.size() == room) close_chunk();
+      if (part.size() == room) close_streamed_chunk();
     }
     offset += part.size();
-    step = step.subspan(part.size());
+    piece = piece.subspan(part.size());
   }
 }
 
 void record_writer::sum_buffered() noexcept {
-  if (unsummed_ == filled_) return;
-  sum_.update({buffer_.get() + unsummed_, filled_ - unsummed_});
-  unsummed_ = filled_;
+  if (summed_ == end_) return;
+  sum_.update(buffered_from(summed_));
+  summed_ = end_;
   streamed_ = true;
 }
 
 void record_writer::close_chunk() {
   if (streamed_) {
     sum_buffered();
-    sums_.push_back(sum_.digest());
-    sum_.reset();
-    streamed_ = false;
+    close_streamed_chunk();
   } else {
     // All of it lies in the buffer: faster in one piece.
-    sums_.push_back(checksum_of({buffer_.get() + unsummed_, filled_ - unsummed_}));
-    unsummed_ = filled_;
+    sums_.push_back(checksum_of(buffered_from(summed_)));
+    summed_ = end_;
   }
+}
+
+void record_writer::close_streamed_chunk() {
+  sums_.push_back(sum_.digest());
+  sum_.reset();
+  streamed_ = false;
 }
 
 /// Cuts off what is reserved, or has failed, behind the last record. That this may not work is of no
@@ -13425,7 +15162,7 @@ std::string read_text_file(const std::filesystem::path& file, std::error_code& e
 /// arrive at `answer`.
 
 // ---- src/runtime/image.hpp
-/// Bytes made of a value, with the handles that they refer to.
+/// Bytes made of a value.
 
 
 
@@ -13433,84 +15170,17 @@ namespace ray::detail {
 
 class image final : public byte_sink {
  public:
-  image() = default;
-  image(image&& other) noexcept
-      : bytes_(std::move(other.bytes_)), held_(std::exchange(other.held_, {})) {}
-  image& operator=(image&& other) noexcept {
-    std::swap(bytes_, other.bytes_);
-    std::swap(held_, other.held_);
-    return *this;
-  }
-  ~image() {
-    for (const auto& handle : held_) handle.release(handle.object);
-  }
-
   void write(std::span<const std::byte> bytes) override {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }
-  void hold(held_handle handle) override { held_.push_back(handle); }
-
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
  private:
   std::vector<std::byte> bytes_;
-  std::vector<held_handle> held_;
 };
 
 }  // namespace ray::detail
 
-
-// ---- include/ray/detail/runtime/actor_state.hpp
-/// An actor as its handles see it: two counts and the functions of its class. What it does is in
-/// `actor_core` (src/runtime/actor_core.hpp); the class's own part is made by the template that
-/// created it.
-
-
-
-namespace ray::detail {
-
-class actor_core;
-
-/// The state of an actor's class, type-erased. Calls of it never overlap with each other; a method
-/// runs in between only when `max_concurrency` allows.
-class actor_state {
- public:
-  virtual ~actor_state() = default;
-  [[nodiscard]] virtual const std::type_info& type() const noexcept = 0;
-  /// The object, or null while there is none.
-  [[nodiscard]] virtual void* get() noexcept = 0;
-  virtual void destroy() noexcept = 0;
-  /// Whether `save` and `load` may be called.
-  [[nodiscard]] virtual bool can_checkpoint() const noexcept = 0;
-  virtual void save(byte_sink& sink) = 0;
-  virtual void load(byte_source& source) = 0;
-};
-
-/// Makes the books of an actor; the caller has its first handle. Throws usage_error.
-[[nodiscard]] actor_core* new_actor(actor_options options, std::unique_ptr<actor_state> state);
-
-/// Gives the actor its constructor call and asks for its place. When the actor exists already
-/// (`get_if_exists`), the handle is exchanged for one of that actor. Throws usage_error.
-[[nodiscard]] actor_core* start_actor(actor_core* actor, task* creation);
-
-// Handles.
-void add_actor_handle(actor_core* actor) noexcept;
-void drop_actor_handle(actor_core* actor) noexcept;
-[[nodiscard]] actor_state& state_of(actor_core* actor) noexcept;
-[[nodiscard]] actor_id id_of(actor_core* actor) noexcept;
-[[nodiscard]] object_handle ready_of(actor_core* actor);
-void kill_actor(actor_core* actor, bool restart);
-[[nodiscard]] actor_core* find_actor_core(const std::string& name, const std::string& name_space);
-
-/// Marks `call` as a call of `actor`, made by what this thread runs. Before `submit`. Throws
-/// usage_error for an unknown concurrency group, backpressure_error.
-void set_actor_call(task* call, actor_core* actor,
-                    const std::shared_ptr<const call_options>& options);
-
-[[noreturn]] void throw_empty_actor(const char* what);
-[[noreturn]] void throw_other_type(actor_core* actor, const std::type_info& wanted);
-
-}  // namespace ray::detail
 
 
 
@@ -13736,6 +15406,8 @@ class interrupts {
   struct registration {
     task* owner = nullptr;
     parker* sleeper = nullptr;           // woken when the owner is to stop
+    void (*wake)(void*) noexcept = nullptr;  // called then, with the list locked
+    void* context = nullptr;
     std::stop_source* source = nullptr;  // asked to stop then
     registration* next = nullptr;
     registration* previous = nullptr;
@@ -14090,6 +15762,7 @@ class actor_state;
 struct group_state {
   head::group_id id;
   std::size_t bundles = 0;
+  object_handle ready;
 };
 
 /// Throw usage_error that names `what` for absurd values.
@@ -14280,6 +15953,18 @@ void actor_core::reserve_call(task* call, const call_options* options) {
       pending_calls_.fetch_add(1, std::memory_order_relaxed) >= options_.max_pending_calls) {
     pending_calls_.fetch_sub(1, std::memory_order_relaxed);
     throw backpressure_error(backpressure_message(describe(), options_.max_pending_calls));
+  }
+  if (options != nullptr || options_.max_task_retries != 0) {
+    task_options settings;
+    settings.max_retries = options_.max_task_retries;
+    if (options != nullptr) {
+      settings.name = options->name;
+      settings.max_retries = options->max_retries.value_or(options_.max_task_retries);
+      settings.retry_exceptions = options->retry_exceptions;
+      settings.timeout = options->timeout;
+      settings.stream_buffer = options->stream_buffer;
+    }
+    set_call_settings(call, make_settings(std::move(settings)));
   }
   retain(this);
   extra.actor = this;
@@ -14828,6 +16513,20 @@ void set_actor_call(task* call, actor_core* actor,
 
 }  // namespace ray::detail
 
+namespace ray {
+
+void exit_actor() {
+  const detail::task_extra* extra =
+      detail::current_task != nullptr ? detail::current_task->extra() : nullptr;
+  if (extra == nullptr || extra->actor == nullptr) {
+    throw usage_error("ray::exit_actor: no method of an actor runs here; end an actor from outside "
+                      "with its handle's kill()");
+  }
+  extra->actor->exit();
+}
+
+}  // namespace ray
+
 // ---- src/runtime/attempt.cpp
 // ---- src/runtime/attempt.hpp
 /// What an attempt of a task needs beyond running its function: timers, retries, slots. Only tasks
@@ -15246,6 +16945,7 @@ void interrupts::reach_if(Predicate wanted) noexcept {
       if (!wanted(one->owner)) continue;
       if (one->source != nullptr) sources.push_back(*one->source);
       if (one->sleeper != nullptr) one->sleeper->unpark();
+      if (one->wake != nullptr) one->wake(one->context);
     }
   }
   for (auto& source : sources) source.request_stop();
@@ -15674,6 +17374,16 @@ session_options resolve_options(int& argc, char**& argv, const config& given,
 
 // ---- src/runtime/core.cpp
 
+// ---- src/runtime/exported_table.hpp
+/// The end of the table of exported handles.
+
+namespace ray::detail {
+
+/// The session ends: lets go of all that was exported.
+void clear_exported() noexcept;
+
+}  // namespace ray::detail
+
 
 
 
@@ -15718,7 +17428,8 @@ void core::start(runtime::session_options given) {
     messenger.start(*objects_);
     const auto slots = options.num_cpus.units() / amount::units_per_one;
     const auto processors = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-    pool.start(static_cast<unsigned>(std::clamp<std::int64_t>(slots, 1, processors)),
+    pool.start(static_cast<std::size_t>(std::clamp<std::int64_t>(slots, 1, processors)),
+               static_cast<std::size_t>(std::max<std::int64_t>(slots, 1)),
                {.token_returned = [](void* self) noexcept {
                   static_cast<scheduling*>(self)->token_returned();
                 },
@@ -15748,8 +17459,192 @@ void core::stop() noexcept {
     actor_core::release(one);  // the one of the list
   }
   messenger.stop();
+  clear_exported();
   set_objects(nullptr);
   phase_.store(phase::stopped, std::memory_order_release);
+}
+
+}  // namespace ray::detail
+
+// ---- src/runtime/coroutine.cpp
+
+
+
+
+namespace ray::detail {
+namespace {
+
+// What the thread that runs a coroutine is to do when it suspends.
+struct running_coroutine {
+  coroutine_context* context;
+  std::coroutine_handle<> next;
+  coroutine_context* ended;
+};
+constinit thread_local running_coroutine running{};
+
+}  // namespace
+
+coroutine_context::coroutine_context(task* owner) noexcept
+    : exec::job([](exec::job* item) noexcept {
+        auto* self = static_cast<coroutine_context*>(item);
+        self->resumed();
+        run(self, self->where_);
+      }),
+      owner_(owner) {}
+
+void coroutine_context::run(coroutine_context* context, std::coroutine_handle<> where) noexcept {
+  task* const outer = std::exchange(current_task, context->owner_);
+  const running_coroutine before = std::exchange(running, {context, where, nullptr});
+  // The coroutine may be resumed by another thread as soon as it has suspended, so from then on only
+  // this thread's own slot is looked at.
+  while (running.next) std::exchange(running.next, nullptr).resume();
+  coroutine_context* ended = running.ended;
+  running = before;
+  current_task = outer;
+  if (ended != nullptr) ended->finish();
+}
+
+void coroutine_context::schedule(std::coroutine_handle<> where) noexcept {
+  where_ = where;
+  const task_extra* extra = owner_->extra();
+  const bool plain =
+      extra == nullptr || (extra->actor == nullptr &&
+                           (extra->settings == nullptr ||
+                            extra->settings->resources == call_settings::need::plain));
+  if (plain) {
+    core::get().pool.push(this);
+  } else {
+    core::get().pool.push_free(this, extra->holds_slot);
+  }
+}
+
+void coroutine_context::suspended() noexcept {
+  const task_extra* extra = owner_->extra();
+  if (extra == nullptr) return;
+  if (extra->holds_slot) {
+    core::get().scheduler.task_blocked(owner_);
+  } else if (extra->actor != nullptr && extra->actor->holds_cpu()) {
+    core::get().scheduler.actor_blocked(extra->actor->cls());
+  }
+}
+
+void coroutine_context::resumed() noexcept {
+  const task_extra* extra = owner_->extra();
+  if (extra == nullptr) return;
+  if (extra->holds_slot) {
+    core::get().scheduler.task_resumed(owner_);
+  } else if (extra->actor != nullptr && extra->actor->holds_cpu()) {
+    core::get().scheduler.actor_resumed(extra->actor->cls());
+  }
+}
+
+void resume_next(std::coroutine_handle<> where) noexcept { running.next = where; }
+
+coroutine_context& this_context() {
+  if (running.context == nullptr) {
+    throw usage_error(
+        "ray: a future or a ray::task was awaited outside of a task: co_await works in coroutines "
+        "that ray runs; elsewhere use ray::get");
+  }
+  return *running.context;
+}
+
+void context_ended(coroutine_context* context) noexcept { running.ended = context; }
+
+// Suspension -------------------------------------------------------------------------------------
+
+struct suspension::state {
+  interrupts::registration registration;
+  waiter link;
+  coroutine_context* context = nullptr;
+  std::coroutine_handle<> where;
+  object* target = nullptr;
+  std::optional<actor_core::own_call_guard> guard;
+  // Set by the first who wakes the coroutine, who alone resumes it.
+  std::atomic<bool> woken{false};
+  // Two have to be done before the coroutine may be resumed: the suspending thread with its set-up,
+  // and whoever wakes it. The second of them schedules it.
+  std::atomic<int> left{2};
+
+  void step() noexcept {
+    if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) context->schedule(where);
+  }
+};
+
+suspension::suspension() noexcept : state_(nullptr) {
+  static_assert(sizeof(state) <= state_size && alignof(state) <= 16);
+  state_ = new (room_) state;
+}
+
+suspension::~suspension() {
+  if (state_->context != nullptr) core::get().interruptions.remove(state_->registration);
+  state_->~state();
+}
+
+void suspension::wait(std::coroutine_handle<> where) {
+  state& own = *state_;
+  own.context = &this_context();
+  own.where = where;
+  own.context->suspended();
+  own.registration.owner = own.context->owner();
+  own.registration.context = &own;
+  own.registration.wake = [](void* self) noexcept {
+    auto* one = static_cast<state*>(self);
+    if (one->target != nullptr && !one->target->remove_waiter(one->link)) return;  // notified
+    if (!one->woken.exchange(true, std::memory_order_acq_rel)) one->step();
+  };
+  core::get().interruptions.add(own.registration);
+  task* owner = own.context->owner();
+  const bool interrupted =
+      core::get().stopping() || (owner->word() & object::cancelled) != 0;
+  if (interrupted) own.registration.wake(&own);
+  own.step();
+}
+
+void suspension::wait_for(object* target, std::coroutine_handle<> where) {
+  state& own = *state_;
+  own.guard.emplace(target);
+  own.link.context = &own;
+  own.link.notify = [](waiter* from, object*) noexcept {
+    auto* one = static_cast<state*>(from->context);
+    if (!one->woken.exchange(true, std::memory_order_acq_rel)) one->step();
+  };
+  own.context = nullptr;
+  if (!target->add_waiter(own.link)) {
+    own.guard.reset();
+    return resume_next(where);
+  }
+  own.target = target;
+  wait(where);
+}
+
+void suspension::wake() noexcept {
+  if (!state_->woken.exchange(true, std::memory_order_acq_rel)) state_->step();
+}
+
+void forward_when_ready(task* one, object_handle target) noexcept {
+  struct link : waiter {
+    task* owner;
+    object_handle target;
+  };
+  auto* node = new link;
+  node->owner = one;
+  node->target = std::move(target);
+  node->context = node;
+  node->notify = [](waiter* from, object*) noexcept {
+    auto* self = static_cast<link*>(from->context);
+    task* owner = self->owner;
+    owner->forward(self->target.release());
+    delete self;
+    finish_suspended(owner, outcome::failed);
+  };
+  object* awaited = node->target.get();
+  if (!awaited->add_waiter(*node)) node->notify(node, awaited);
+}
+
+void finish_coroutine(task* one, std::exception_ptr error) noexcept {
+  const outcome how = error == nullptr ? outcome::value : outcome::failed;
+  finish_suspended(one, how, std::move(error));
 }
 
 }  // namespace ray::detail
@@ -15799,6 +17694,231 @@ void courier::stop() noexcept {
 }
 
 }  // namespace ray::detail
+
+// ---- src/runtime/exported.cpp
+
+
+
+namespace ray::detail {
+namespace {
+
+struct table {
+  std::mutex mutex;
+  std::uint64_t next = 1;
+  std::unordered_map<const void*, std::uint64_t> numbers;
+  std::unordered_map<std::uint64_t, std::shared_ptr<void>> kept;
+};
+
+table& exported() {
+  static auto& one = *new table;
+  return one;
+}
+
+}  // namespace
+
+exported_handle export_handle(const void* key, std::shared_ptr<void> kept) {
+  if (key == nullptr) return {};
+  table& all = exported();
+  const std::lock_guard lock(all.mutex);
+  const auto [found, fresh] = all.numbers.try_emplace(key, all.next);
+  if (fresh) all.kept.emplace(all.next++, std::move(kept));
+  return {process_id_prefix(), found->second};
+}
+
+std::shared_ptr<void> import_handle(const exported_handle& one) {
+  if (one.number == 0) return nullptr;
+  table& all = exported();
+  const std::lock_guard lock(all.mutex);
+  const auto found = one.process == process_id_prefix() ? all.kept.find(one.number) : all.kept.end();
+  if (found == all.kept.end()) {
+    throw serialization_error(
+        "ray: a handle was read from bytes of another process or of a session that has ended; it "
+        "stands for nothing here");
+  }
+  return found->second;
+}
+
+void clear_exported() noexcept {
+  decltype(table::kept) dropped;
+  {
+    table& all = exported();
+    const std::lock_guard lock(all.mutex);
+    all.numbers.clear();
+    dropped.swap(all.kept);
+  }
+}
+
+}  // namespace ray::detail
+
+// ---- src/runtime/loop.cpp
+
+
+
+
+namespace ray::detail {
+namespace {
+
+/// A loop under way. Helpers that begin after the end find no chunk left; they share the state, so
+/// they may come at any time.
+struct loop_state {
+  std::size_t size;
+  std::size_t grain;
+  void (*body)(void*, std::size_t, std::size_t);
+  void* context;
+  // The next index that nobody has taken. Relaxed: it only deals out numbers; the futures of the
+  // helpers order what the body wrote before the caller's return.
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr error;  // the first
+
+  void work() noexcept {
+    while (true) {
+      const std::size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
+      if (begin >= size) return;
+      try {
+        body(context, begin, std::min(size - begin, grain) + begin);
+      } catch (...) {
+        next.store(size, std::memory_order_relaxed);
+        const std::lock_guard lock(mutex);
+        if (error == nullptr) error = std::current_exception();
+      }
+    }
+  }
+};
+
+/// The body of a helper's task. It never leaves the process.
+class helper_body {
+ public:
+  explicit helper_body(loop_state& loop) : loop_(&loop) {}
+  void operator()() { loop_->work(); }
+  [[nodiscard]] static object* pending() noexcept { return nullptr; }
+  static void await_arguments(ray::detail::task*) noexcept {}
+  static std::string name() { return "parallel_for"; }
+
+ private:
+  loop_state* loop_;
+};
+
+}  // namespace
+
+void run_chunks(std::size_t size, std::size_t grain,
+                void (*body)(void*, std::size_t, std::size_t), void* context) {
+  require_session();
+  if (size == 0) return;
+  loop_state loop{size, grain, body, context, {0}, {}, {}};
+  const auto slots = static_cast<std::size_t>(
+      std::max<std::int64_t>(1, core::get().options.num_cpus.units() / amount::units_per_one));
+  const std::size_t chunks = (size + grain - 1) / grain;
+  std::vector<future<void>> helpers;
+  const std::size_t own = current_task != nullptr ? 1 : 0;
+  for (std::size_t i = own; i < std::min(slots, chunks); ++i) {
+    helpers.push_back(submit_body<helper_body>(nothing_to_prepare(), loop));
+  }
+  // A task goes on under its own slot; another thread works when there is a free one, which a get
+  // of an unbegun helper finds out.
+  if (current_task != nullptr) loop.work();
+  for (const auto& one : helpers) {
+    // Not a plain get: the loop's state must outlive all helpers, whatever happens.
+    while (!one.ready()) {
+      try {
+        one.wait();
+      } catch (...) {
+        loop.next.store(size, std::memory_order_relaxed);
+        const std::lock_guard lock(loop.mutex);
+        if (loop.error == nullptr) loop.error = std::current_exception();
+        cancel(one);
+      }
+    }
+  }
+  if (loop.error != nullptr) std::rethrow_exception(loop.error);
+}
+
+}  // namespace ray::detail
+
+// ---- src/runtime/meeting.cpp
+
+
+
+
+namespace ray::detail {
+
+void meeting::wake_all() noexcept {
+  for (parker* one : std::exchange(sleepers_, {})) one->unpark();
+}
+
+bool meeting::wait_until(duration timeout, const char* what, bool (*attempt)(void*),
+                         void* context) {
+  const auto try_once = [&](parker* sleeper) {
+    const std::lock_guard lock(mutex_);
+    const bool done = attempt(context);
+    if (done) {
+      wake_all();
+    } else if (sleeper != nullptr &&
+               std::find(sleepers_.begin(), sleepers_.end(), sleeper) == sleepers_.end()) {
+      sleepers_.push_back(sleeper);
+    }
+    return done;
+  };
+  if (try_once(nullptr)) return true;
+  if (timeout <= duration::zero()) return false;
+  require_may_block();
+  const deadline_type deadline = deadline_after(timeout);
+  blocking region;
+  return region.sleep_until([&] { return try_once(&region.sleeper()); }, deadline,
+                            [&] { return std::string(what); });
+}
+
+void throw_empty_handle(const char* what) {
+  throw usage_error(std::string("ray: an empty ") + what +
+                    " was used; construct it with its size, or copy one that was");
+}
+
+void throw_queue_closed() {
+  throw usage_error(
+      "ray::queue: the queue is closed; nothing can be put into it, and all items were taken");
+}
+
+void throw_queue_timeout(const char* what, duration timeout) {
+  throw timeout_error(std::string("ray::queue: ") + what + " took longer than " +
+                      in_words(timeout) + "; the queue is as before");
+}
+
+}  // namespace ray::detail
+
+namespace ray {
+
+barrier::barrier(std::size_t count) : state_(std::make_shared<state>()) {
+  detail::require_session();
+  if (count == 0) throw usage_error("ray::barrier: a barrier of 0 would never open; give a count");
+  state_->count = count;
+}
+
+void barrier::arrive_and_wait() const {
+  if (state_ == nullptr) detail::throw_empty_handle("barrier");
+  detail::require_session();
+  state& own = *state_;
+  std::size_t round = 0;
+  const bool last = own.meeting.change([&] {
+    round = own.round;
+    if (++own.arrived < own.count) return false;
+    own.arrived = 0;
+    ++own.round;
+    return true;
+  });
+  if (last) return;
+  try {
+    own.meeting.wait(forever, "the others at a barrier", [&] { return own.round != round; });
+  } catch (...) {
+    // This one does not wait any more: the others need another in its place.
+    own.meeting.change([&] {
+      if (own.round == round) --own.arrived;
+      return false;
+    });
+    throw;
+  }
+}
+
+}  // namespace ray
 
 // ---- src/runtime/messages.cpp
 
@@ -16221,6 +18341,82 @@ std::uint64_t object::id() noexcept {
 }
 
 }  // namespace ray::detail
+
+// ---- src/runtime/placement.cpp
+
+// ---- src/runtime/signal.hpp
+/// An object without a value that the runtime itself ends: a placement group's readiness.
+
+
+namespace ray::detail {
+
+/// Not ready; ended by `publish(0)` or `fail`.
+[[nodiscard]] object_handle make_signal();
+
+}  // namespace ray::detail
+
+
+
+namespace ray {
+namespace {
+
+detail::group_state& require(const std::shared_ptr<detail::group_state>& state, const char* what) {
+  if (state == nullptr) {
+    throw usage_error(std::string("ray: an empty placement group was used (") + what +
+                      "): make one with its bundles, ray::placement_group pg({{.num_cpus = 2}})");
+  }
+  return *state;
+}
+
+}  // namespace
+
+placement_group::placement_group(std::initializer_list<resource_bundle> bundles, strategy how) {
+  create({bundles.begin(), bundles.end()}, how);
+}
+
+placement_group::placement_group(std::vector<resource_bundle> bundles, strategy how) {
+  create(bundles, how);
+}
+
+void placement_group::create(const std::vector<resource_bundle>& bundles, strategy how) {
+  detail::require_session();
+  auto state = std::make_shared<detail::group_state>();
+  state->id = {detail::process_id_prefix(), detail::next_id()};
+  state->bundles = bundles.size();
+  std::vector<detail::head::bundle_spec> specs;
+  for (const auto& one : bundles) {
+    specs.push_back({detail::head::resource_set(one.num_cpus, one.num_gpus, one.memory,
+                                                one.resources),
+                     one.labels});
+  }
+  auto ready = detail::make_signal();
+  state->ready = ready;
+  detail::core::get().scheduler.create_group(
+      state->id, std::move(specs), static_cast<detail::head::group_strategy>(how),
+      std::move(ready));
+  state_ = std::move(state);
+}
+
+future<void> placement_group::ready() const {
+  return detail::future_access::make<void>(require(state_, "ready").ready);
+}
+
+placement_bundle placement_group::bundle(std::size_t index) const {
+  const auto& state = require(state_, "bundle");
+  if (index >= state.bundles) {
+    throw usage_error("ray: placement group (" + to_string(state.id) + ") has " +
+                      std::to_string(state.bundles) + " bundles, so there is no bundle " +
+                      std::to_string(index));
+  }
+  return {state_, index};
+}
+
+void placement_group::remove() const {
+  detail::require_session();
+  detail::core::get().scheduler.remove_group(require(state_, "remove").id);
+}
+
+}  // namespace ray
 
 // ---- src/runtime/placement_spec.cpp
 
@@ -16961,6 +19157,34 @@ session_options resolve_options(const config& given, const environment& variable
 
 }  // namespace ray::detail::runtime
 
+// ---- src/runtime/signal.cpp
+
+
+namespace ray::detail {
+namespace {
+
+class signal final : public object {
+ public:
+  signal();
+};
+
+void destroy_signal(object* base) noexcept {
+  auto* self = static_cast<signal*>(base);
+  self->~signal();
+  free_block(self, sizeof(signal));
+}
+
+constexpr block_operations signal_operations{
+    .value = nullptr, .destroy_value = nullptr, .destroy_block = destroy_signal};
+
+signal::signal() : object(signal_operations, nullptr, claimed | one_handle | one_reference) {}
+
+}  // namespace
+
+object_handle make_signal() { return object_handle(make_block<signal>()); }
+
+}  // namespace ray::detail
+
 // ---- src/runtime/stored.cpp
 /// The objects' way into the store and out of it: what is worth tracking, pinning, erasing.
 
@@ -17013,6 +19237,114 @@ void throw_error(object* one) {
 
 void throw_if_failed(object* one) {
   if ((one->word() & object::failed) != 0) throw_error(one);
+}
+
+}  // namespace ray::detail
+
+// ---- src/runtime/stream_core.cpp
+
+
+
+namespace ray::detail {
+
+stream_core::~stream_core() {
+  if (!producer_ || producer_->remove_waiter(end_)) return;
+  while (!end_seen_.load(std::memory_order_acquire)) relax_processor();
+}
+
+void stream_core::connect(object_handle producer) {
+  producer_ = std::move(producer);
+  capacity_ = stream_buffer_of(producer_.get());
+  end_.context = this;
+  end_.notify = [](waiter* from, object*) noexcept {
+    auto* self = static_cast<stream_core*>(from->context);
+    parker* reader = nullptr;
+    {
+      const std::lock_guard lock(self->mutex_);
+      self->ended_ = true;
+      reader = self->reader_;
+    }
+    self->end_seen_.store(true, std::memory_order_release);  // from here on `self` may be gone
+    if (reader != nullptr) reader->unpark();
+  };
+  if (!producer_->add_waiter(end_)) end_.notify(&end_, producer_.get());
+}
+
+bool stream_core::added(const lock_type&) noexcept {
+  ++unread_;
+  ++made_;
+  if (reader_ != nullptr) reader_->unpark();
+  return unread_ >= capacity_ && !dropped_;
+}
+
+void stream_core::wait_for_room(suspension& waiting, std::coroutine_handle<> where) {
+  bool room = false;
+  {
+    const std::lock_guard lock(mutex_);
+    room = unread_ < capacity_ || dropped_;
+    if (!room) waiting_producer_ = &waiting;
+  }
+  if (room) return resume_next(where);
+  waiting.wait(where);
+}
+
+void stream_core::room_awaited() noexcept {
+  const std::lock_guard lock(mutex_);
+  waiting_producer_ = nullptr;
+}
+
+bool stream_core::wait_for_item(lock_type& lock) {
+  if (unread_ == 0 && !ended_) {
+    require_session();
+    require_may_block();
+    lock.unlock();
+    {
+      blocking region;
+      region.sleep_until(
+          [&] {
+            const std::lock_guard guard(mutex_);
+            const bool done = unread_ != 0 || ended_;
+            reader_ = done ? nullptr : &region.sleeper();
+            return done;
+          },
+          std::nullopt, [&] { return "the next item of " + describe(producer_.get()); });
+    }
+    lock.lock();
+  }
+  if (unread_ != 0) return true;
+  // The producer's error, once; it has no value to read.
+  if ((producer_->word() & object::failed) != 0) {
+    lock.unlock();
+    throw_error(producer_.get());
+  }
+  return false;
+}
+
+void stream_core::taken(lock_type& lock) noexcept {
+  --unread_;
+  if (waiting_producer_ == nullptr || unread_ >= capacity_) return;
+  suspension* const producer = std::exchange(waiting_producer_, nullptr);
+  producer->wake();  // under the lock: the coroutine takes it before it destroys the suspension
+  lock.unlock();
+}
+
+void stream_core::drop() noexcept {
+  suspension* producer = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    dropped_ = true;
+    producer = std::exchange(waiting_producer_, nullptr);
+    if (producer != nullptr) producer->wake();
+  }
+  if (producer_ && core::get().running() && !producer_->is_ready()) {
+    cancel_object(producer_.get(), false, true);
+  }
+}
+
+std::size_t stream_buffer_of(object* producer) noexcept {
+  const task_extra* extra = static_cast<task*>(producer)->extra();
+  return extra != nullptr && extra->settings != nullptr ? extra->settings->options.stream_buffer
+                                                        : task_options().stream_buffer;
 }
 
 }  // namespace ray::detail
@@ -17108,6 +19440,15 @@ void submit(task* one) noexcept {
     return actor_core::accept(one);
   }
   if (unready.fetch_sub(1, std::memory_order_acq_rel) == 1) make_runnable(one);
+}
+
+unsubmitted::~unsubmitted() {
+  // What the queue and the children would have held; the handle is the caller's. Nobody will look
+  // at the error, so it says nothing.
+  if (task_ == nullptr) return;
+  task_access::word(task_).fetch_or(object::ready | object::failed | object::observed,
+                                    std::memory_order_relaxed);
+  task_->drop_references(1 + std::exchange(task_access::credits(task_), 0));
 }
 
 void add_dependency(task* one, waiter& link, object* target) noexcept {

@@ -54,13 +54,14 @@ pool::pool() : queues_(std::make_unique<queues>()), threads_(std::make_unique<th
 
 pool::~pool() { stop(); }
 
-void pool::start(unsigned first_threads, hooks callbacks) {
+void pool::start(std::size_t first_threads, std::size_t most, hooks callbacks) {
   hooks_ = callbacks;
+  wanted_threads_ = most;
   stopping_.store(false, std::memory_order_relaxed);
-  signals_.store(0, std::memory_order_release);
+  signals_.store(first_threads < most ? may_grow : 0, std::memory_order_release);
   threads_->monitor = stack_thread([](void* self) { static_cast<pool*>(self)->run_monitor(); },
                                    this, stack_thread::small_stack);
-  for (unsigned i = 0; i < first_threads; ++i) add_thread(true);
+  for (std::size_t i = 0; i < first_threads; ++i) add_thread(true);
 }
 
 void pool::push(job* item) {
@@ -97,15 +98,22 @@ bool pool::pop_if_newest(job* item) noexcept {
 inline void pool::notify() {
   light_fence();  // pairs with the heavy one in `park`
   const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
-  if ((signals & (idle_mask | free_jobs_ran | stopped)) != 0) [[unlikely]] notify_slowly(signals);
+  if ((signals & (idle_mask | free_jobs_ran | stopped | may_grow)) != 0) [[unlikely]] {
+    notify_slowly(signals);
+  }
 }
 
 void pool::notify_slowly(std::uint64_t signals) {
   if ((signals & stopped) != 0) return drain();
   if ((signals & free_jobs_ran) != 0) arm_monitor();
-  if ((signals & idle_mask) == 0 || (signals & searching_mask) != 0) return;
+  if ((signals & searching_mask) != 0) return;
   // Who gives a token up later looks for work afterwards, so none is lost here.
-  if (tokens_.load(std::memory_order_relaxed) > 0) wake_one();
+  if (tokens_.load(std::memory_order_relaxed) <= 0) return;
+  if ((signals & idle_mask) != 0 && wake_one()) return;
+  if ((signals & may_grow) == 0) return;
+  if (thread_count() >= wanted_threads_ || !add_thread(true)) {
+    signals_.fetch_and(~may_grow, std::memory_order_relaxed);
+  }
 }
 
 bool pool::wake_one() {

@@ -72,8 +72,9 @@ class pool {
   pool& operator=(const pool&) = delete;
   ~pool();
 
-  /// Starts `threads` threads and no tokens.
-  void start(unsigned threads, hooks callbacks);
+  /// Starts `threads` threads and no tokens. Up to `most` are started when tokens and work ask for
+  /// them; only threads that block or run free jobs can make them more.
+  void start(std::size_t threads, std::size_t most, hooks callbacks);
 
   /// Queues a job that needs a token: on this thread's deque, from outside on the injection queue.
   void push(job* item);
@@ -140,12 +141,14 @@ class pool {
   static constexpr std::uint64_t one_searching = 0x10000, searching_mask = 0xffff0000;
   static constexpr std::uint64_t free_jobs_ran = std::uint64_t{1} << 32;
   static constexpr std::uint64_t stopped = std::uint64_t{1} << 33;
+  static constexpr std::uint64_t may_grow = std::uint64_t{1} << 34;
   alignas(64) std::atomic<std::uint64_t> signals_{stopped};
   // Tokens that nobody holds. Below zero: as many are owed to threads that resumed from a wait
   // or are asked back, and threads give theirs up between jobs.
   std::atomic<std::int64_t> tokens_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> live_threads_{0};
+  std::size_t wanted_threads_ = 0;
   alignas(64) hooks hooks_;
   std::unique_ptr<queues> queues_;
   std::unique_ptr<threads> threads_;

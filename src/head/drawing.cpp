@@ -208,21 +208,21 @@ place scheduler::account_to_draw_on(const line& one) const {
   return best;
 }
 
-/// Whether one that is further ahead takes over. Not between jobs of one priority while the drawer has
-/// a part of its whole: shares change with every grant, and nobody might ever have it.
+/// Whether one that is further ahead takes over. Not between jobs of one priority if the drawer has a
+/// part of its whole: shares change with every grant, and nobody might ever have it.
 bool scheduler::outranks(const line_key& left, const pool& here) const {
   const line_spec& one = lines_[left.line]->spec;
   const line_spec& other = lines_[here.drawer]->spec;
   const job& mine = jobs_[one.job];
   const job& theirs = jobs_[other.job];
   if (mine.priority != theirs.priority) return mine.priority > theirs.priority;
-  if (one.job != other.job) return mine.share < theirs.share && !keeps_something(here);
+  if (one.job != other.job) return mine.share < theirs.share && !here.has_part;
   if (one.priority != other.priority) return one.priority > other.priority;
   return left.usage < key_of(here.drawer).usage;
 }
 
-/// Whether something is free that only the drawer can have.
-bool scheduler::keeps_something(const pool& here) const {
+/// Whether something is kept free for the drawer.
+bool scheduler::keeps_part(const pool& here) const {
   return std::ranges::any_of(here.named, [&](place account) {
     return std::ranges::any_of(held_at(here, account), [&](const quantity& part) {
       return here.books->free.units(account, part.what) + part.units > 0;

@@ -98,7 +98,6 @@ void machine::apply(const add_job& in, effects&) {
 void machine::apply(const end_job& in, effects& out) {
   const auto job = jobs_.find(in.id);
   if (job == jobs_.end() || job->second.ended) return;
-  job->second.ended = true;
   end_all_of(in.id, out);
   for (auto group = groups_.begin(); group != groups_.end();) {
     const auto next = std::next(group);
@@ -111,6 +110,7 @@ void machine::apply(const end_job& in, effects& out) {
     scheduler_.withdraw(cls);
     forget_record(cls);
   }
+  job->second.ended = true;
   finish_job(job);
   carry_out(out);
 }

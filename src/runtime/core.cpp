@@ -54,7 +54,8 @@ void core::start(runtime::session_options given) {
     messenger.start(*objects_);
     const auto slots = options.num_cpus.units() / amount::units_per_one;
     const auto processors = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-    pool.start(static_cast<unsigned>(std::clamp<std::int64_t>(slots, 1, processors)),
+    pool.start(static_cast<std::size_t>(std::clamp<std::int64_t>(slots, 1, processors)),
+               static_cast<std::size_t>(std::max<std::int64_t>(slots, 1)),
                {.token_returned = [](void* self) noexcept {
                   static_cast<scheduling*>(self)->token_returned();
                 },

@@ -7,18 +7,19 @@ namespace {
 
 class signal final : public object {
  public:
-  signal() : object(table, nullptr, claimed | one_handle | one_reference) {}
-
- private:
-  static constexpr block_operations table{
-      .value = nullptr,
-      .destroy_value = nullptr,
-      .destroy_block = [](object* base) noexcept {
-        auto* self = static_cast<signal*>(base);
-        self->~signal();
-        free_block(self, sizeof(signal));
-      }};
+  signal();
 };
+
+void destroy_signal(object* base) noexcept {
+  auto* self = static_cast<signal*>(base);
+  self->~signal();
+  free_block(self, sizeof(signal));
+}
+
+constexpr block_operations signal_operations{
+    .value = nullptr, .destroy_value = nullptr, .destroy_block = destroy_signal};
+
+signal::signal() : object(signal_operations, nullptr, claimed | one_handle | one_reference) {}
 
 }  // namespace
 

@@ -43,6 +43,27 @@ struct inspector {
   }
   static std::size_t jobs(const machine& it) { return it.scheduler_.live_jobs_; }
 
+  static void dump(const machine& it, class_id cls) { dump_books(it.scheduler_, cls.index); }
+  static void dump_books(const scheduler& b, place cls) {
+    printf("class %u drawer %u named", cls, b.pools_[0]->drawer);
+    for (auto n : b.pools_[0]->named) printf(" %u", n);
+    printf(" waiting %zu\n", b.pools_[0]->waiting);
+    for (place l = 0; l < b.lines_.size(); ++l) {
+      if (!b.lines_[l]) continue;
+      const auto& x = *b.lines_[l];
+      printf(" line %u kind %d job %u(prio %d share %g) prio %d pool %u miss %ld granted %ld wait %d infeas %d standing %d need", l, int(x.spec.kind), x.spec.job, b.jobs_[x.spec.job].priority, b.jobs_[x.spec.job].share, x.spec.priority, x.spec.pool, x.missing, x.granted, x.waiting, x.infeasible, x.standing);
+      for (auto q : x.spec.need) printf(" %u:%ld", q.what, q.units);
+      printf("  where any %d", x.spec.where.any);
+      for (auto n : x.spec.where.nodes) printf(" %u", n);
+      printf("\n");
+    }
+    for (place n = 0; n < b.alive_.size(); ++n) {
+      printf(" node %u:", n);
+      for (kind k = 0; k < b.nodes_.total.kinds(); ++k) printf(" %u: %ld/%ld/%ld", k, b.nodes_.free.units(n,k), b.nodes_.room.units(n,k), b.nodes_.total.units(n,k));
+      printf("\n");
+    }
+  }
+
  private:
   using sums = std::map<std::pair<place, kind>, std::int64_t>;
 
@@ -149,6 +170,7 @@ struct inspector {
           CHECK(line.missing > 0);
           CHECK(line.spec.pool == pool->self);
           CHECK((now.usage == entry.usage && now.turn == entry.turn));
+          if (fits_now(books, *pool, line)) dump_books(books, entry.line);
           CHECK_FALSE(fits_now(books, *pool, line));
           ++waiting;
           if (line.cpu.empty()) ++without_cpu;

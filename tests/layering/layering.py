@@ -20,7 +20,7 @@ FLOORS = {
     "head": 3, "node": 3, "member": 3,
     "exec": 3, "store": 3, "device": 3, "wire": 3, "system": 3,
     "runtime": 4,
-    "public": 5,
+    "public": 5,  # include/ray/*.hpp, and what stands behind them: include/ray/detail/api, src/api
     "data": 6, "train": 6, "tune": 6, "serve": 6, "rl": 6,
 }
 LIBRARIES = {"data", "train", "tune", "serve", "rl"}
@@ -58,6 +58,8 @@ SOURCES = {".hpp", ".cpp", ".ipp", ".h"}
 def module_of(path):
     """The module that a path (relative to the root, as a string) belongs to, or None."""
     parts = path.split("/")
+    if path.startswith(("include/ray/detail/api/", "src/api/")):
+        return "public"
     if path.startswith("include/ray/detail/") and len(parts) > 4:
         return parts[3]
     if path.startswith("include/ray/"):
@@ -102,12 +104,9 @@ class Checker:
             self.report(path, 1, f"module '{module}' has no floor; name it in {__file__}")
             return
 
-        own = path.removeprefix("src/").removesuffix(".cpp") + ".hpp"
-        if path.startswith("src/runtime/") and not self.resolve(own):
-            # The bodies of a public header stand where their header stands.
-            public = "ray/" + own.removeprefix("runtime/")
-            if path.endswith(".cpp") and self.resolve(public):
-                own, module = public, "public"
+        own = self.own_header(path)
+        if own and module == "runtime" and module_of(f"include/{own}") == "public":
+            module = "public"  # The bodies of a public header stand where their header stands.
         first = None
         for number, line in enumerate(file.read_text().splitlines(), 1):
             if module in MACHINES and not path.startswith("tests/") and CLOCK.search(line):
@@ -116,9 +115,20 @@ class Checker:
             if match:
                 self.check_include(path, number, module, match[1] == "<", match[2], may_see_detail)
                 first = first or match[2]
-        if path.startswith("src/") and path.endswith(".cpp") and self.resolve(own) and first != own:
+        if own and path == f"src/{own}".replace(".hpp", ".cpp") and first != own:
             self.report(path, 1, f'its own "{own}" does not come first, which would prove that the '
                                  "header stands alone")
+
+    def own_header(self, path):
+        """The name of the header whose bodies a source file of the library holds, or None."""
+        if not path.startswith("src/") or not path.endswith(".cpp"):
+            return None
+        name = path.removeprefix("src/").removesuffix(".cpp") + ".hpp"
+        file = name.split("/")[-1]
+        candidates = [name, f"ray/detail/{name}"]
+        if path.startswith(("src/base/", "src/runtime/", "src/api/")):
+            candidates.append(f"ray/{file}")
+        return next((each for each in candidates if self.resolve(each)), None)
 
     def check_include(self, path, number, module, angled, name, may_see_detail):
         target = self.resolve(name)
@@ -142,9 +152,9 @@ class Checker:
             self.report(path, number, f'"{name}" is private; include it with quotes')
 
         other = module_of(target)
-        if other not in FLOORS or other == module:
-            return
         detail = target.startswith("include/ray/detail/")
+        if other not in FLOORS or (other == module and not (detail and not may_see_detail)):
+            return
         if detail and (module in LIBRARIES or not may_see_detail):
             self.report(path, number, f"<{name}> is a detail; only public headers are used here")
         elif FLOORS[other] > FLOORS[module]:
@@ -192,6 +202,8 @@ def self_test():
         "src/runtime/future.cpp": '#include <ray/future.hpp>\n#include "exec/pool.hpp"\n',
         "tests/exec/pool_test.cpp": '#include <doctest/doctest.h>\n#include "exec/pool.hpp"\n',
         "tests/programs/fib_test.cpp": "#include <ray/ray.hpp>\n",
+        "include/ray/detail/api/call.hpp": "#include <ray/future.hpp>\n",
+        "src/api/call.cpp": "#include <ray/detail/api/call.hpp>\n",
         "examples/pi.cpp": "#include <ray/ray.hpp>\n",
     }
     broken = {
@@ -210,6 +222,7 @@ def self_test():
         "src/exec/missing.cpp": ("#include <ray/nowhere.hpp>\n", "does not exist"),
         "src/nowhere/x.cpp": ("", "no floor"),
         "src/data/table.cpp": ("#include <ray/detail/exec/job.hpp>\n", "is a detail"),
+        "examples/api.cpp": ("#include <ray/detail/api/call.hpp>\n", "is a detail"),
         "examples/inside.cpp": ("#include <ray/detail/exec/job.hpp>\n", "is a detail"),
         "tests/store/up_test.cpp": ('#include "exec/pool.hpp"\n', "brother"),
         "src/exec/pool.cpp": ('#include <vector>\n#include "exec/pool.hpp"\n', "come first"),
