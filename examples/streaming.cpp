@@ -96,6 +96,7 @@ int main(int argc, char** argv) try {
   const auto watch = ray::make_actor<gauge>();
   batch all;
   std::uint32_t count = 0;
+  std::int64_t ahead = 0;
   {
     auto stream = ray::remote(batches).with({.stream_buffer = buffer})(paths / 2, seed, watch);
     for (const batch& next : stream) {
@@ -107,9 +108,9 @@ int main(int argc, char** argv) try {
       }
       if (count > 1 && all.standard_error() < target) break;
     }
+    ahead = ray::get(watch.call(&gauge::most_ahead));
   }  // the stream goes, and the generator with it
 
-  const std::int64_t ahead = ray::get(watch.call(&gauge::most_ahead));
   batch again;
   for (std::uint32_t number = 0; number < count; ++number) {
     again += simulate(number, paths / 2, seed);

@@ -146,7 +146,7 @@ Value copy_result(object* one) {
   if constexpr (std::is_void_v<Value>) {
     if ((one->word() & object::failed) != 0) throw_error(one);
   } else {
-    static_assert(std::is_copy_constructible_v<Value>,
+    static_assert(copyable<Value>,
                   "ray: get of a const future copies its value, and this type cannot be copied: "
                   "use ray::get(std::move(future)) or future.view()");
     return copy_value<Value>(one);
@@ -177,6 +177,22 @@ template <typename Value>
   object* found = future_access::get(one);
   if (found == nullptr) throw_empty_future(what);
   return found;
+}
+
+/// Whether a range gives the same futures each time it is read. Others make them while they are read.
+template <typename Range>
+concept keeps_its_futures =
+    std::ranges::forward_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>>;
+
+/// A range of futures read once: handles that stay.
+template <typename Range>
+auto kept_futures(Range&& range) {
+  std::vector<future<range_future_value<Range>>> kept;
+  if constexpr (std::ranges::sized_range<Range>) {
+    kept.reserve(static_cast<std::size_t>(std::ranges::size(range)));
+  }
+  for (auto&& one : range) kept.push_back(std::forward<decltype(one)>(one));
+  return kept;
 }
 
 /// The objects behind a range of futures, for the functions that know no types. The range keeps them.
@@ -218,13 +234,14 @@ struct get_function {
   template <typename First, typename Second, typename... Rest>
   std::tuple<tuple_value<First>, tuple_value<Second>, tuple_value<Rest>...> operator()(
       const future<First>& first, const future<Second>& second, const future<Rest>&... rest) const {
-    object* const all[] = {require_object(first, "get"), require_object(second, "get"),
-                           require_object(rest, "get")...};
-    for (object* one : all) wait_until_ready(one);
-    std::size_t next = 0;
+    for (object* one : {require_object(first, "get"), require_object(second, "get"),
+                        require_object(rest, "get")...}) {
+      wait_until_ready(one);
+    }
     // Braces evaluate in order, so the first error is the first future's.
-    return {copy_tuple_value<First>(all[next++]), copy_tuple_value<Second>(all[next++]),
-            copy_tuple_value<Rest>(all[next++])...};
+    return {copy_tuple_value<First>(future_access::get(first)),
+            copy_tuple_value<Second>(future_access::get(second)),
+            copy_tuple_value<Rest>(future_access::get(rest))...};
   }
 
   template <range_of_futures Range>
@@ -241,10 +258,8 @@ struct get_function {
   static auto from_range(Range&& range, duration timeout) {
     using value = range_future_value<Range>;
     constexpr bool moves = owns_elements<Range>;
-    if constexpr (!std::ranges::forward_range<Range>) {
-      std::vector<future<value>> kept;
-      for (auto&& one : range) kept.push_back(std::forward<decltype(one)>(one));
-      return from_range(std::move(kept), timeout);
+    if constexpr (!keeps_its_futures<Range>) {
+      return from_range(kept_futures(range), timeout);
     } else {
       wait_for_all(objects_of(range, "get"), timeout);
       if constexpr (std::is_void_v<value>) {
@@ -286,7 +301,7 @@ struct wait_function {
   template <range_of_futures Range>
   auto operator()(Range&& range, wait_options options = wait_options()) const {
     using value = range_future_value<Range>;
-    std::vector<future<value>> all(std::ranges::begin(range), std::ranges::end(range));
+    auto all = kept_futures(range);
     wait_for_some(objects_of(all, "wait"), options.num_returns, options.timeout);
     wait_result<value> result;
     for (auto& one : all) {
@@ -350,9 +365,7 @@ class completed_range {
 struct as_completed_function {
   template <range_of_futures Range>
   auto operator()(Range&& range) const {
-    using value = range_future_value<Range>;
-    return completed_range<value>(
-        std::vector<future<value>>(std::ranges::begin(range), std::ranges::end(range)));
+    return completed_range<range_future_value<Range>>(kept_futures(range));
   }
 };
 

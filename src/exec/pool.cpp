@@ -216,14 +216,15 @@ void pool::run_worker(worker& self) {
 }
 
 /// Leaves the searching state having found work: whoever pushed meanwhile woke nobody, so the last
-/// searcher wakes the next.
+/// searcher does what they would have done.
 void pool::leave_search() {
   const std::uint64_t before = signals_.fetch_sub(one_searching, std::memory_order_seq_cst);
-  if ((before & searching_mask) != one_searching || (before & idle_mask) == 0) return;
-  if (free_work_pending() ||
-      (tokens_.load(std::memory_order_relaxed) > 0 && token_work_pending())) {
-    wake_one();
-  }
+  if ((before & searching_mask) != one_searching) return;
+  const bool free_work = free_work_pending();
+  if (!free_work && !token_work_pending()) return;
+  if (free_work && (before & idle_mask) != 0 && wake_one()) return;
+  if (free_work || (before & free_jobs_ran) != 0) arm_monitor();
+  notify_slowly(signals_.load(std::memory_order_relaxed));
 }
 
 job* pool::next_job(worker& self) {

@@ -142,7 +142,7 @@ void scheduler::choose_drawer(pool& here) {
       if (next.line == here.drawer) return;
       line& one = *lines_[next.line];
       if (one.no_room_at == here.room_version) continue;
-      if (here.drawer != nowhere && !outranks(next, here)) break;
+      if (here.drawer != nowhere && !outranks(next, here.drawer)) break;
       ++looked_at_;
       std::vector<place> named;
       if (find_accounts(here, next.line, named)) {
@@ -208,26 +208,14 @@ place scheduler::account_to_draw_on(const line& one) const {
   return best;
 }
 
-/// Whether one that is further ahead takes over. Not between jobs of one priority if the drawer has a
-/// part of its whole: shares change with every grant, and nobody might ever have it.
-bool scheduler::outranks(const line_key& left, const pool& here) const {
+/// Whether one that is further ahead takes over. Not between jobs of one priority: their shares change
+/// with every grant, and one that needs much would never come to have it.
+bool scheduler::outranks(const line_key& left, place right) const {
   const line_spec& one = lines_[left.line]->spec;
-  const line_spec& other = lines_[here.drawer]->spec;
-  const job& mine = jobs_[one.job];
-  const job& theirs = jobs_[other.job];
-  if (mine.priority != theirs.priority) return mine.priority > theirs.priority;
-  if (one.job != other.job) return mine.share < theirs.share && !here.has_part;
+  const line_spec& other = lines_[right]->spec;
+  if (one.job != other.job) return jobs_[one.job].priority > jobs_[other.job].priority;
   if (one.priority != other.priority) return one.priority > other.priority;
-  return left.usage < key_of(here.drawer).usage;
-}
-
-/// Whether something is kept free for the drawer.
-bool scheduler::keeps_part(const pool& here) const {
-  return std::ranges::any_of(here.named, [&](place account) {
-    return std::ranges::any_of(held_at(here, account), [&](const quantity& part) {
-      return here.books->free.units(account, part.what) + part.units > 0;
-    });
-  });
+  return left.usage < key_of(right).usage;
 }
 
 /// Whether the drawer's need goes before tasks that run on slots of `from`. Among equals the one

@@ -274,7 +274,6 @@ void scheduler::settle_pool(pool& here) {
     }
     if (here.dirty.empty() && !here.redraw) break;
   }
-  here.has_part = live_jobs_ > 1 && keeps_part(here);
   update_recalls(here);
 }
 

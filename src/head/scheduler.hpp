@@ -219,7 +219,6 @@ class scheduler {
     std::vector<place> dirty;  // accounts that have got something back
     place drawer = nowhere;
     std::vector<place> named;  // by the drawer, one a bundle if it is a group
-    bool has_part = false;     // something was kept free for it when this was last settled
     std::uint64_t room_version = 1;
     std::vector<place> standing;                 // lines
     std::vector<std::pair<place, place>> asked;  // line and account of what is recalled
@@ -288,8 +287,7 @@ class scheduler {
   void choose_drawer(pool& here);
   [[nodiscard]] bool find_accounts(pool& here, place index, std::vector<place>& named);
   [[nodiscard]] place account_to_draw_on(const line& one) const;
-  [[nodiscard]] bool outranks(const line_key& one, const pool& here) const;
-  [[nodiscard]] bool keeps_part(const pool& here) const;
+  [[nodiscard]] bool outranks(const line_key& one, place other) const;
   [[nodiscard]] bool may_recall(place drawer, place from) const;
   void update_recalls(pool& here);
   void ask_back(pool& here, place account);

@@ -96,20 +96,20 @@ void write_all(const io_calls& calls, int file, std::span<const std::byte> first
   }
 }
 
-std::size_t read_up_to(const io_calls& calls, int file, std::span<std::byte> bytes,
-                       std::uint64_t offset, const std::string& path) {
+read_result read_up_to(const io_calls& calls, int file, std::span<std::byte> bytes,
+                       std::uint64_t offset) noexcept {
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t result = calls.read(file, bytes.data() + done, bytes.size() - done,
                                       static_cast<off_t>(offset + done));
     if (result < 0) {
       if (errno == EINTR) continue;
-      throw spill_failure("read", path, errno);
+      return {done, errno};
     }
     if (result == 0) break;
     done += static_cast<std::size_t>(result);
   }
-  return done;
+  return {done, 0};
 }
 
 bool reserve_space(int file, std::uint64_t begin, std::uint64_t end) noexcept {

@@ -86,9 +86,13 @@ using page_buffer = std::unique_ptr<std::byte[], free_pages>;
 void write_all(const io_calls& calls, int file, std::span<const std::byte> first,
                std::span<const std::byte> second, std::uint64_t offset, const std::string& path);
 
-/// Reads up to `bytes.size()` bytes and returns how many there were before the file's end.
-[[nodiscard]] std::size_t read_up_to(const io_calls& calls, int file, std::span<std::byte> bytes,
-                                     std::uint64_t offset, const std::string& path);
+/// Reads until `bytes` is full, the file ends or a read fails: how much, and `errno` or 0.
+struct read_result {
+  std::size_t size;
+  int error;
+};
+[[nodiscard]] read_result read_up_to(const io_calls& calls, int file, std::span<std::byte> bytes,
+                                     std::uint64_t offset) noexcept;
 
 /// Reserves blocks of the disk for that part of the file, whose size stays as it is. False where the
 /// file system cannot, or has no room.

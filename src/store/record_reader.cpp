@@ -12,12 +12,9 @@
 
 namespace ray::detail::store {
 
-record_reader::record_reader(const spill_files& files, const io_calls& calls, const record& wanted,
+record_reader::record_reader(spill_files& files, const io_calls& calls, const record& wanted,
                              object_id id)
-    : calls_(calls),
-      record_(wanted),
-      path_(files.path_of(*wanted.file)),
-      file_(files.open_for_reading(wanted)) {
+    : files_(files), calls_(calls), record_(wanted), file_(files.open_for_reading(wanted)) {
   const auto extent = static_cast<std::size_t>(record_.extent());
   if (extent <= chunk_bytes) {
     // All in one read.
@@ -37,7 +34,7 @@ record_reader::record_reader(const spill_files& files, const io_calls& calls, co
   read_exactly(table, record_.begin() + record_.length);
   take_table(table);
   // The kernel reads further ahead, for what is no longer in its cache.
-  ::posix_fadvise(file_.get(), static_cast<off_t>(record_.offset), static_cast<off_t>(extent),
+  ::posix_fadvise(file_->get(), static_cast<off_t>(record_.offset), static_cast<off_t>(extent),
                   POSIX_FADV_SEQUENTIAL);
 }
 
@@ -114,15 +111,14 @@ void record_reader::verify(std::span<const std::byte> bytes, std::uint64_t posit
 }
 
 void record_reader::read_exactly(std::span<std::byte> bytes, std::uint64_t offset) {
-  std::size_t found = 0;
-  try {
-    found = read_up_to(calls_, file_.get(), bytes, offset, path_);
-  } catch (const spill_failure& failed) {
+  const read_result result = read_up_to(calls_, file_->get(), bytes, offset);
+  if (result.error != 0) {
+    const spill_failure failed("read", files_.path_of(*record_.file), result.error);
     failure_ = failed.what();
-    throw;
+    throw failed;
   }
-  if (found != bytes.size()) {
-    fail("the file ends at byte " + std::to_string(offset + found));
+  if (result.size != bytes.size()) {
+    fail("the file ends at byte " + std::to_string(offset + result.size));
   }
 }
 
@@ -144,8 +140,8 @@ void record_reader::take_table(std::span<const std::byte> bytes) {
 }
 
 void record_reader::fail(const std::string& why) {
-  failure_ = "the record at byte " + std::to_string(record_.offset) + " of spill file " + path_ +
-             " is damaged: " + why + "; the disk, or a program that writes to this file, is at fault";
+  failure_ = "the record at byte " + std::to_string(record_.offset) + " of spill file " +
+             files_.path_of(*record_.file) + " is damaged: " + why + "; the disk, or a program that writes to this file, is at fault";
   throw spill_failure(*failure_);
 }
 

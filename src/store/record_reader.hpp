@@ -24,7 +24,7 @@ namespace ray::detail::store {
 class record_reader final : public byte_source {
  public:
   /// Opens the file and checks that the record is the one of `id`. Throws `spill_failure`.
-  record_reader(const spill_files& files, const io_calls& calls, const record& wanted,
+  record_reader(spill_files& files, const io_calls& calls, const record& wanted,
                 object_id id);
 
   /// Throws `spill_failure` for what is wrong with the file, also remembered in `failure()`, and
@@ -51,10 +51,10 @@ class record_reader final : public byte_source {
   void verify(std::span<const std::byte> bytes, std::uint64_t position);
   [[noreturn]] void fail(const std::string& why);
 
+  const spill_files& files_;
   const io_calls& calls_;
   const record record_;
-  const std::string path_;
-  const file_descriptor file_;
+  const std::shared_ptr<const file_descriptor> file_;
   std::unique_ptr<std::byte[]> small_;   // a whole small record
   page_buffer chunk_;                    // or a chunk of a large one
   std::span<const std::byte> buffered_;  // verified and not yet read

@@ -50,7 +50,7 @@ void spill_files::seal(spill_file& file) noexcept {
     file.sealed = true;
     if (file.live != 0) return;
     number = file.number;
-    files_.erase(&file);
+    forget(file);
   }
   remove(number);
 }
@@ -80,7 +80,7 @@ void spill_files::discard(const record& dead) noexcept {
     number = file.number;
     range = subtract(file, dead);
     gone = file.sealed && file.live == 0;
-    if (gone) files_.erase(dead.file);
+    if (gone) forget(file);
   }
   // From here the file may already be gone: its number is all that is used, and is never used again.
   if (gone) {
@@ -111,11 +111,30 @@ spill_files::dead_range spill_files::subtract(spill_file& file, const record& de
   return range;
 }
 
-file_descriptor spill_files::open_for_reading(const record& wanted) const {
-  file_descriptor file = open_at(directory_.descriptor(),
-                                 file_name(wanted.file->number).text.data(), O_RDONLY);
-  if (!file.valid()) throw spill_failure("open", path_of(*wanted.file), errno);
-  return file;
+std::shared_ptr<const file_descriptor> spill_files::open_for_reading(const record& wanted) {
+  spill_file& file = *wanted.file;
+  {
+    const std::lock_guard lock(mutex_);
+    if (file.reading != nullptr) return file.reading;
+  }
+  auto opened = std::make_shared<const file_descriptor>(
+      open_at(directory_.descriptor(), file_name(file.number).text.data(), O_RDONLY));
+  if (!opened->valid()) throw spill_failure("open", path_of(file), errno);
+  std::shared_ptr<const file_descriptor> former;  // closed without the lock
+  const std::lock_guard lock(mutex_);
+  if (file.reading == nullptr) {
+    spill_file*& place = recent_[oldest_];
+    if (place != nullptr) former = std::move(place->reading);
+    place = &file;
+    file.reading = opened;
+    oldest_ = (oldest_ + 1) % kept_open;
+  }
+  return opened;
+}
+
+void spill_files::forget(spill_file& file) noexcept {
+  if (file.reading != nullptr) *std::find(recent_.begin(), recent_.end(), &file) = nullptr;
+  files_.erase(&file);
 }
 
 std::string spill_files::path_of(const spill_file& file) const {

@@ -3,6 +3,7 @@
 /// back every block of it in which nothing lives any more.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,7 @@ struct spill_file {
   bool sealed = false;        // nothing will be appended
   /// Bytes in use in each block. A block lies wholly before `written` and holds none: dead for good.
   std::vector<std::uint32_t> blocks;
+  std::shared_ptr<const file_descriptor> reading;  // if it is among the last that were read
 };
 
 /// Which files there are and what in them is in use. Any thread may discard a record and open a
@@ -62,8 +64,8 @@ class spill_files {
   /// Nobody will read the record again; the last one of a sealed file takes the file along.
   void discard(const record& dead) noexcept;
 
-  /// Throws `spill_failure`.
-  [[nodiscard]] file_descriptor open_for_reading(const record& wanted) const;
+  /// The last few files that were read stay open. Throws `spill_failure`.
+  [[nodiscard]] std::shared_ptr<const file_descriptor> open_for_reading(const record& wanted);
   [[nodiscard]] std::string path_of(const spill_file& file) const;
 
   [[nodiscard]] std::uint64_t live_bytes() const noexcept {
@@ -77,6 +79,9 @@ class spill_files {
     std::uint64_t end;
   };
 
+  static constexpr std::size_t kept_open = 16;
+
+  void forget(spill_file& file) noexcept;
   [[nodiscard]] dead_range subtract(spill_file& file, const record& dead) noexcept;
   void remove(std::uint64_t number) const noexcept;
   void punch(std::uint64_t number, dead_range range) const noexcept;
@@ -85,6 +90,8 @@ class spill_files {
   mutable std::mutex mutex_;  // of what follows; no system call is made under it
   std::unordered_map<spill_file*, std::unique_ptr<spill_file>> files_;
   std::uint64_t last_number_ = 0;
+  std::array<spill_file*, kept_open> recent_{};  // whose `reading` is set
+  std::size_t oldest_ = 0;
   std::atomic<std::uint64_t> live_bytes_{0};
 };
 

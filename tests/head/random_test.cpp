@@ -25,6 +25,15 @@ class chaos {
   }
 
  private:
+  struct known_class {
+    class_id cls;
+    job_id job;
+    bool standing;
+    int priority;
+    int job_priority;
+    std::optional<group_id> group;
+  };
+
   int number(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
   bool chance(int percent) { return number(100) < percent; }
   template <typename List>
@@ -319,15 +328,6 @@ class chaos {
     CHECK(inspector::pools(w.machine) == 1);
     CHECK(inspector::jobs(w.machine) == 0);
   }
-
-  struct known_class {
-    class_id cls;
-    job_id job;
-    bool standing;
-    int priority;
-    int job_priority;
-    std::optional<group_id> group;
-  };
 
   world w;
   std::mt19937 random_;

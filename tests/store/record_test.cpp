@@ -184,6 +184,10 @@ TEST_CASE("damage anywhere in a record is found before a deserializer sees it") 
   std::size_t size = 0;
   std::size_t step = 1;
   SUBCASE("of one chunk") { size = 300; }
+  SUBCASE("small, over the end of a chunk") {
+    size = 300;
+    (void)place.write(2, pattern(chunk_bytes - 200, 2), 1'000);
+  }
   SUBCASE("of several chunks") {
     size = 3 * chunk_bytes + 1'000;
     step = 9'973;

@@ -103,12 +103,35 @@ TEST_CASE("a record across blocks keeps each of them") {
   files.discard(right);
   // The blocks at the edges hold a part of the middle one still.
   std::vector<std::byte> found(middle.extent());
-  const file_descriptor file = files.open_for_reading(middle);
-  CHECK(read_up_to(system_io, file.get(), found, middle.offset, "") == found.size());
+  const auto file = files.open_for_reading(middle);
+  CHECK(read_up_to(system_io, file->get(), found, middle.offset).size == found.size());
   CHECK(std::count(found.begin(), found.end(), std::byte{7}) ==
         static_cast<std::ptrdiff_t>(found.size()));
   files.discard(middle);
   CHECK(files.live_bytes() == 0);
+}
+
+TEST_CASE("only the last few files that were read stay open") {
+  const temporary_directory parent;
+  spill_files files(parent.path());
+  std::vector<record> records;
+  for (int file = 0; file < 100; ++file) {
+    spill_files::opened opened = files.begin_file();
+    std::uint64_t end = 0;
+    records.push_back(add_record(files, opened, end, 1'000));
+    files.seal(*opened.file);
+  }
+  const auto open_files = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                         std::filesystem::directory_iterator{});
+  };
+  const auto before = open_files();
+  for (const record& one : records) CHECK(files.open_for_reading(one)->valid());
+  CHECK(files.open_for_reading(records.back()) == files.open_for_reading(records.back()));
+  CHECK(open_files() - before <= 16);
+  for (const record& one : records) files.discard(one);
+  CHECK(open_files() == before);
+  CHECK(files_below(parent.path()).empty());
 }
 
 TEST_CASE("records die on many threads at once") {

@@ -6,12 +6,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <concepts>
 #include <iterator>
 #include <memory>
 #include <new>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 

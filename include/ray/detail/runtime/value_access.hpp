@@ -3,6 +3,7 @@
 
 #include <ray/duration.hpp>
 #include <ray/detail/base/archive.hpp>
+#include <ray/detail/base/copyable.hpp>
 #include <ray/detail/runtime/object.hpp>
 
 #include <type_traits>
@@ -59,10 +60,10 @@ class pinned_value {
 /// A copy of a value, by its serialization when its type has no copy.
 template <typename Value>
 [[nodiscard]] Value copy_of(const Value& value) {
-  if constexpr (std::is_copy_constructible_v<Value>) {
+  if constexpr (copyable<Value>) {
     return Value(value);
   } else {
-    return copy_by_serialization(value);
+    return from_bytes<Value>(to_bytes(value));
   }
 }
 

@@ -1,0 +1,62 @@
+/// What the programs share: the text of an expected error, and a gate that tasks wait at.
+#pragma once
+
+#include <ray/ray.hpp>
+
+#include <doctest/doctest.h>
+#include <string>
+#include <utility>
+
+namespace programs {
+
+/// Makes the call, which must throw an `Error` of exactly that type; its text.
+template <typename Error, typename Call>
+std::string text_of(Call&& call) {
+  try {
+    std::forward<Call>(call)();
+  } catch (const Error& error) {
+    CHECK(typeid(error) == typeid(Error));
+    return error.what();
+  } catch (const std::exception& error) {
+    FAIL_CHECK("another error was thrown: " << error.what());
+    return error.what();
+  }
+  FAIL_CHECK("nothing was thrown");
+  return {};
+}
+
+[[nodiscard]] inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A place where tasks wait until the test lets them go on. It travels as any handle does, and a
+/// task that waits here lends its slot.
+class gate {
+ public:
+  gate() : arrivals_(0), passes_(0) {}
+
+  /// For the task: says that it is here, and waits for `open`.
+  void pass() const {
+    arrivals_.put(1);
+    passes_.get();
+  }
+  /// For the test: waits until `count` more tasks are here.
+  void await(int count = 1) const {
+    for (int i = 0; i < count; ++i) arrivals_.get();
+  }
+  /// Lets `count` tasks go on.
+  void open(int count = 1) const {
+    for (int i = 0; i < count; ++i) passes_.put(1);
+  }
+
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    archive(arrivals_, passes_);
+  }
+
+ private:
+  ray::queue<int> arrivals_;
+  ray::queue<int> passes_;
+};
+
+}  // namespace programs
