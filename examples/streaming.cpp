@@ -88,7 +88,7 @@ int main(int argc, char** argv) try {
                            "Prices a call option by a stream of simulations that is read until the"
                            " price is\ngood enough.");
   const auto target = options.number("error", 0.01, 0.0005, 10.0, "standard error to stop at");
-  const auto paths = options.number<std::uint32_t>("paths", 20'000, 2, 100'000'000, "in a batch");
+  const auto paths = options.number<std::uint32_t>("paths", 20'000, 100, 100'000'000, "in a batch");
   const auto buffer = options.number<std::size_t>("buffer", 4, 1, 1'000, "batches unread at most");
   const auto seed = options.number<std::uint64_t>("seed", 1, 0, 1'000'000, "of the random numbers");
   if (const auto status = options.done()) return *status;

@@ -29,3 +29,8 @@ struct announcer final : doctest::IReporter {
 REGISTER_LISTENER("announcer", 1, announcer);
 
 }  // namespace
+
+#if defined(__SANITIZE_THREAD__)
+// ConcurrentQueue orders its block indexes by fences, which the thread sanitizer does not model.
+extern "C" const char* __tsan_default_suppressions() { return "race_top:moodycamel::\n"; }
+#endif

@@ -6,7 +6,7 @@
 #include <ray/detail/runtime/actor_state.hpp>
 #include <ray/detail/runtime/arguments.hpp>
 #include <ray/detail/runtime/exported.hpp>
-#include <ray/detail/runtime/submission.hpp>
+#include <ray/detail/api/submission.hpp>
 #include <ray/detail/runtime/task.hpp>
 #include <ray/fwd.hpp>
 #include <ray/future.hpp>

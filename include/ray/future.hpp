@@ -7,7 +7,7 @@
 #pragma once
 
 #include <ray/detail/runtime/arguments.hpp>
-#include <ray/detail/runtime/combine.hpp>
+#include <ray/detail/api/combine.hpp>
 #include <ray/detail/runtime/completion.hpp>
 #include <ray/detail/runtime/coroutine.hpp>
 #include <ray/detail/runtime/exported.hpp>

@@ -2,7 +2,7 @@
 /// done, so that their functions may capture by reference; `map` over the cluster.
 #pragma once
 
-#include <ray/detail/runtime/loop.hpp>
+#include <ray/detail/api/loop.hpp>
 #include <ray/future.hpp>
 #include <ray/remote.hpp>
 

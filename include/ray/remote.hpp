@@ -4,7 +4,7 @@
 #include <ray/bind.hpp>
 #include <ray/detail/runtime/arguments.hpp>
 #include <ray/detail/runtime/settings.hpp>
-#include <ray/detail/runtime/submission.hpp>
+#include <ray/detail/api/submission.hpp>
 #include <ray/future.hpp>
 #include <ray/options.hpp>
 

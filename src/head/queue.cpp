@@ -1,6 +1,7 @@
 /// The lines that wait, and serving them in their order.
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "head/scheduler.hpp"
 
@@ -333,11 +334,14 @@ bool scheduler::exhausted(const pool& here) const {
 
 bool scheduler::place_one(pool& here, place index) {
   line& one = *lines_[index];
+  if (place_one_of(here, index)) return true;
+  if (std::exchange(one.fresh, false)) --here.fresh;
+  return false;
+}
+
+bool scheduler::place_one_of(pool& here, place index) {
+  const line& one = *lines_[index];
   const bool everywhere = one.fresh || here.dirty.size() > 8;
-  if (one.fresh) {
-    one.fresh = false;
-    --here.fresh;
-  }
   if (one.spec.kind == line_kind::groups)
     return (everywhere || some_bundle_fits(here, one)) && place_group(index);
   if (one.spec.need.empty() && here.self == cluster_pool) {

@@ -271,6 +271,7 @@ class scheduler {
   [[nodiscard]] line_key key_of(place index) const;
   [[nodiscard]] party_key key_of_party(place index) const;
   [[nodiscard]] bool place_one(pool& here, place index);
+  [[nodiscard]] bool place_one_of(pool& here, place index);
   void settle_pool(pool& here);
   void serve(pool& here);
   [[nodiscard]] bool serve_party(pool& here, party& who);

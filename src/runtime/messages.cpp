@@ -8,7 +8,6 @@
 #include <ray/detail/runtime/completion.hpp>
 #include <ray/detail/runtime/task.hpp>
 #include <ray/error.hpp>
-#include <ray/future.hpp>
 #include <ray/log.hpp>
 
 #include <cstdio>

@@ -18,7 +18,6 @@ stream_core::~stream_core() {
 
 void stream_core::connect(object_handle producer) {
   producer_ = std::move(producer);
-  capacity_ = stream_buffer_of(producer_.get());
   end_.context = this;
   end_.notify = [](waiter* from, object*) noexcept {
     auto* self = static_cast<stream_core*>(from->context);

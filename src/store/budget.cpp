@@ -1,5 +1,5 @@
-/// The budget of the store: what counts against the limit, and how a thread that needs room asks the
-/// courier for it and waits.
+/// The budget of the store: what counts against the limit, and how a thread that needs room asks
+/// the courier for it and waits.
 #include "store/object_store.hpp"
 
 #include <utility>
@@ -77,9 +77,8 @@ std::string object_store::await_room(urgency why) {
     if (help_oneself) relieve();
     if (wake) options_.wake_courier(options_.context);
     lock.lock();
-    relieved_.wait(lock, [&] {
-      return completed_ >= ticket || (why == urgency::known && has_room());
-    });
+    relieved_.wait(lock,
+                   [&] { return completed_ >= ticket || (why == urgency::known && has_room()); });
     if (has_room()) return {};
     if (!failure_.empty()) return failure_;
     // All else is pinned; or there was room, and others were quicker: once more.
@@ -107,9 +106,7 @@ void object_store::unpinned_over_limit() noexcept {
 /// wakes at the latest when the pass that it has asked for ends.
 void object_store::room_was_made() noexcept {
   if (waiting_.load(std::memory_order_relaxed) == 0 || pressure() > options_.memory_limit) return;
-  {
-    const std::lock_guard lock(relief_mutex_);
-  }
+  { const std::lock_guard lock(relief_mutex_); }
   relieved_.notify_all();
 }
 

@@ -29,6 +29,8 @@ std::string remedy(int code) {
     case EROFS:
     case ENOTDIR:
     case ENOENT:
+    case ENOLCK:
+    case EOPNOTSUPP:
       return "; choose another place with config::spill_directory or RAY_SPILL_DIR";
     default:
       return {};

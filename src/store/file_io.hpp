@@ -59,9 +59,10 @@ class file_descriptor {
 
 inline constexpr std::size_t page_bytes = 4096;
 
-/// Whether the kernel copies slowly from memory or a file's page at `from` to one at `to`: `rep movsb`
-/// takes three times as long on some processors (measured on an AMD EPYC) when the destination lies
-/// 1 to 31 bytes behind the source, modulo the page. It is worth another copy to avoid that.
+/// Whether the kernel copies slowly from memory or a file's page at `from` to one at `to`: `rep
+/// movsb` takes three times as long on some processors (measured on an AMD EPYC) when the
+/// destination lies 1 to 31 bytes behind the source, modulo the page. It is worth another copy to
+/// avoid that.
 [[nodiscard]] constexpr bool copies_slowly(std::uint64_t from, std::uint64_t to) noexcept {
   const std::uint64_t behind = (to - from) % page_bytes;
   return behind != 0 && behind < 32;
@@ -94,8 +95,8 @@ struct read_result {
 [[nodiscard]] read_result read_up_to(const io_calls& calls, int file, std::span<std::byte> bytes,
                                      std::uint64_t offset) noexcept;
 
-/// Reserves blocks of the disk for that part of the file, whose size stays as it is. False where the
-/// file system cannot, or has no room.
+/// Reserves blocks of the disk for that part of the file, whose size stays as it is. False where
+/// the file system cannot, or has no room.
 [[nodiscard]] bool reserve_space(int file, std::uint64_t begin, std::uint64_t end) noexcept;
 
 }  // namespace ray::detail::store

@@ -36,8 +36,8 @@ std::string too_large(object_id id, const value_operations& operations, std::siz
 std::string no_room(object_id id, const value_operations& operations, std::size_t limit,
                     std::string_view why) {
   return "no room for " + object_named(id, operations) + ": the object store of " +
-         describe_bytes(limit) + " is full, and what it holds cannot be spilled: " +
-         std::string(why);
+         describe_bytes(limit) +
+         " is full, and what it holds cannot be spilled: " + std::string(why);
 }
 
 std::string no_memory(object_id id, const value_operations& operations, std::size_t bytes) {
@@ -47,8 +47,8 @@ std::string no_memory(object_id id, const value_operations& operations, std::siz
 }
 
 std::string unreadable(object_id id, const value_operations& operations, std::string_view why) {
-  return object_named(id, operations) + " was spilled and cannot be read back: " +
-         std::string(why) + "; make the object again";
+  return object_named(id, operations) +
+         " was spilled and cannot be read back: " + std::string(why) + "; make the object again";
 }
 
 std::string not_loadable(object_id id, const value_operations& operations, std::string_view why) {

@@ -65,7 +65,8 @@ entry* object_store::insert(void* value, const value_operations& operations, obj
     throw;
   }
   entry* const tracked = object.release();
-  if (pressure() > options_.memory_limit) [[unlikely]] request_relief();
+  if (pressure() > options_.memory_limit) [[unlikely]]
+    request_relief();
   return tracked;
 }
 

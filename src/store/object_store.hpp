@@ -52,8 +52,8 @@ struct statistics {
 /// Tracks objects and keeps what they hold within a budget. All functions may be called from any
 /// thread at any time, but for `relieve`, whose caller is called the courier below.
 ///
-/// Never holds a lock while it runs a value's functions, the log or `wake_courier`, so a destructor
-/// may drop the handles of other objects. A serializer must not wait for the store's own thread.
+/// Runs a value's functions without a lock that any other call needs, so a destructor may drop the
+/// handles of other objects; and calls `wake_courier` without any.
 class object_store {
  public:
   explicit object_store(options settings, const io_calls& calls = system_io);
@@ -75,10 +75,12 @@ class object_store {
   /// Over the limit it blocks until the courier has made room, or has found that all else is
   /// pinned: then the store goes over. Throws `out_of_memory_error` when the value alone is larger
   /// than the limit, or when room is needed and spilling fails; then the value is not tracked and
-  /// remains the caller's. Never blocks on the courier's own thread.
+  /// remains the caller's. The courier's own thread does not wait for itself: it makes the room, or
+  /// within `relieve` goes over.
   [[nodiscard]] entry* insert(void* value, const value_operations& operations, object_id id);
 
-  /// Makes the value resident and keeps it so until `unpin`. One atomic addition if it is in memory.
+  /// Makes the value resident and keeps it so until `unpin`. One atomic addition if it is in
+  /// memory.
   ///
   /// Else it is read back on this thread, over the limit after waiting for room as `insert` does (a
   /// full disk does not keep what is stored from being read), while others who want it wait.
@@ -88,7 +90,8 @@ class object_store {
     // Acquire pairs with the release by which a restoring thread made the value resident. A state
     // below `in_memory` means that the value cannot be evicted any more: see `entry`.
     const std::uint64_t before = object.state_.fetch_add(entry::one_pin, std::memory_order_acquire);
-    if (before >= entry::in_memory) [[unlikely]] pin_absent(object);
+    if (before >= entry::in_memory) [[unlikely]]
+      pin_absent(object);
   }
 
   /// Gives a pin back; the object counts as used just now.
@@ -134,6 +137,7 @@ class object_store {
   struct candidate {
     std::uint64_t used;
     entry* object;
+    std::size_t bytes;
     std::uint32_t index;
     std::uint8_t shard_index;
   };

@@ -1,6 +1,7 @@
-/// How one object lies in a spill file: a header, the serialized value, and for a value of more than
-/// one chunk a table with the checksum of every chunk. A reader verifies each chunk before a byte of
-/// it reaches a deserializer, so a damaged file is an error and never a surprise to user code.
+/// How one object lies in a spill file: a header, the serialized value, and for a value of more
+/// than one chunk a table with the checksum of every chunk. A reader verifies each chunk before a
+/// byte of it reaches a deserializer, so a damaged file is an error and never a surprise to user
+/// code.
 #pragma once
 
 #include <cstddef>

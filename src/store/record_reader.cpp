@@ -41,8 +41,8 @@ record_reader::record_reader(spill_files& files, const io_calls& calls, const re
 void record_reader::read(std::span<std::byte> bytes) {
   if (failure_) throw spill_failure(*failure_);
   if (bytes.size() > remaining()) {
-    throw serialization_error("a value asks for " + std::to_string(bytes.size()) +
-                              " bytes where " + std::to_string(remaining()) +
+    throw serialization_error("a value asks for " + std::to_string(bytes.size()) + " bytes where " +
+                              std::to_string(remaining()) +
                               " are left of what it wrote; its load must read what its save wrote");
   }
   while (!bytes.empty()) {
@@ -98,8 +98,8 @@ void record_reader::verify(std::span<const std::byte> bytes, std::uint64_t posit
   const std::uint64_t first_chunk = record_.begin() / chunk_bytes;
   while (!bytes.empty()) {
     const std::uint64_t offset = record_.begin() + position;
-    const auto size = std::min(bytes.size(),
-                               static_cast<std::size_t>(chunk_bytes - offset % chunk_bytes));
+    const auto size =
+        std::min(bytes.size(), static_cast<std::size_t>(chunk_bytes - offset % chunk_bytes));
     const auto index = static_cast<std::size_t>(offset / chunk_bytes - first_chunk);
     if (checksum_of(bytes.first(size)) != sums_[index]) {
       fail("the checksum of its bytes from " + std::to_string(position) + " to " +
@@ -141,7 +141,8 @@ void record_reader::take_table(std::span<const std::byte> bytes) {
 
 void record_reader::fail(const std::string& why) {
   failure_ = "the record at byte " + std::to_string(record_.offset) + " of spill file " +
-             files_.path_of(*record_.file) + " is damaged: " + why + "; the disk, or a program that writes to this file, is at fault";
+             files_.path_of(*record_.file) + " is damaged: " + why +
+             "; the disk, or a program that writes to this file, is at fault";
   throw spill_failure(*failure_);
 }
 

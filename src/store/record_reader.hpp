@@ -1,6 +1,6 @@
-/// Reads one record back: from its file in chunks, each verified before the deserializer sees a byte
-/// of it. Where the deserializer asks for a whole chunk or more, it is read straight to where it
-/// goes; the rest passes through a buffer of one chunk.
+/// Reads one record back: from its file in chunks, each verified before the deserializer sees a
+/// byte of it. Where the deserializer asks for a whole chunk or more, it is read straight to where
+/// it goes; the rest passes through a buffer of one chunk.
 #pragma once
 
 #include <ray/detail/base/value_operations.hpp>
@@ -24,8 +24,7 @@ namespace ray::detail::store {
 class record_reader final : public byte_source {
  public:
   /// Opens the file and checks that the record is the one of `id`. Throws `spill_failure`.
-  record_reader(spill_files& files, const io_calls& calls, const record& wanted,
-                object_id id);
+  record_reader(spill_files& files, const io_calls& calls, const record& wanted, object_id id);
 
   /// Throws `spill_failure` for what is wrong with the file, also remembered in `failure()`, and
   /// `serialization_error` when the value asks for more than was written.

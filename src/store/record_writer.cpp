@@ -17,8 +17,8 @@ record_writer::~record_writer() = default;
 
 void record_writer::begin(object_id id, std::size_t expected) {
   if (buffer_ == nullptr) buffer_ = make_page_buffer(window_bytes);
-  const bool full = end_ >= spill_files::full_size ||
-                    (end_ > 0 && expected > spill_files::full_size - end_);
+  const bool full =
+      end_ >= spill_files::full_size || (end_ > 0 && expected > spill_files::full_size - end_);
   if (file_ != nullptr && full) {
     flush();
     give_up_file();
@@ -206,8 +206,8 @@ void record_writer::close_streamed_chunk() {
   streamed_ = false;
 }
 
-/// Cuts off what is reserved, or has failed, behind the last record. That this may not work is of no
-/// account: the file has an end of its own, the store's books.
+/// Cuts off what is reserved, or has failed, behind the last record. That this may not work is of
+/// no account: the file has an end of its own, the store's books.
 void record_writer::give_up_file() noexcept {
   if (file_ == nullptr) return;
   [[maybe_unused]] const int ignored = ::ftruncate(descriptor_.get(), static_cast<off_t>(flushed_));

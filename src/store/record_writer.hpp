@@ -1,6 +1,6 @@
 /// Writes serialized objects into spill files, one record behind the other, through one bounded
-/// buffer. Small pieces are gathered there, those of several objects together; large contiguous ones
-/// go to the file from where they lie. Both are checksummed on the way, a chunk at a time.
+/// buffer. Small pieces are gathered there, those of several objects together; large contiguous
+/// ones go to the file from where they lie. Both are checksummed on the way, a chunk at a time.
 #pragma once
 
 #include <ray/detail/base/value_operations.hpp>
@@ -55,8 +55,8 @@ class record_writer final : public byte_sink {
   [[nodiscard]] std::uint64_t durable() const noexcept { return durable_; }
 
  private:
-  /// The buffer is a window on the file: what will lie at an offset lies at the same distance from a
-  /// multiple of this. So writes end where pages end, and the kernel copies at its best.
+  /// The buffer is a window on the file: what will lie at an offset lies at the same distance from
+  /// a multiple of this. So writes end where pages end, and the kernel copies at its best.
   static constexpr std::size_t window_bytes = std::size_t{1} << 20;
   /// Pieces from this size on are written from where they lie.
   static constexpr std::size_t direct_bytes = std::size_t{256} << 10;

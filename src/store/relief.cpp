@@ -1,6 +1,6 @@
 /// What the courier does: looks how large the values are that nobody has measured, takes the least
-/// recently used that nothing pins, writes them to spill files, and destroys each once its bytes are
-/// in the file.
+/// recently used that nothing pins, writes them to spill files, and destroys each once its bytes
+/// are in the file.
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -26,19 +26,28 @@ class counting_sink final : public byte_sink {
   std::size_t count_ = 0;
 };
 
+/// Short enough to be held without an allocation.
+constexpr const char* no_memory_left = "out of memory";
+
 /// What the exception being handled says.
-std::string current_reason() {
+std::string current_reason() noexcept {
   try {
     throw;
+  } catch (const std::bad_alloc&) {
+    return no_memory_left;
   } catch (const std::exception& thrown) {
-    return thrown.what();
+    try {
+      return thrown.what();
+    } catch (const std::bad_alloc&) {
+      return no_memory_left;
+    }
   } catch (...) {
-    return "an exception that is no std::exception";
+    return "odd exception";  // short, too
   }
 }
 
 /// Whether the exception being handled is `std::bad_alloc`.
-bool out_of_memory() {
+bool out_of_memory() noexcept {
   try {
     throw;
   } catch (const std::bad_alloc&) {
@@ -51,6 +60,8 @@ bool out_of_memory() {
 /// Larger values come from the system and go back to it when freed; only what was carved out of the
 /// heap may stay with the allocator. It is glibc's largest threshold between the two.
 constexpr std::size_t mapped_alone = std::size_t{32} << 20;
+/// Takes long enough to write that others should not wait for it.
+constexpr std::size_t large_object = std::size_t{1} << 20;
 /// As much as this freed in smaller pieces is worth a walk over the heap.
 constexpr std::size_t worth_trimming = std::size_t{32} << 20;
 
@@ -118,10 +129,8 @@ std::string object_store::run_pass() noexcept {
         spill_down();
       }
     }
-  } catch (const std::bad_alloc&) {
-    failure = "the system gives no memory to spill with";  // short enough to need none
-  } catch (const std::exception& failed) {
-    failure = failed.what();
+  } catch (...) {
+    failure = current_reason();
   }
   if (!failure.empty()) drop_batch();
   set_frozen(false);
@@ -193,7 +202,7 @@ void object_store::measure() {
 /// memory of its own too.
 void object_store::calibrate() noexcept {
   const std::size_t counted = counted_bytes_.load(std::memory_order_relaxed);
-  if (counted < options_.memory_limit / 64) return;
+  if (counted == 0 || counted < options_.memory_limit / 64) return;
   const std::size_t exact = exact_bytes_.load(std::memory_order_relaxed);
   const std::size_t grown = sampler_.growth();
   const std::size_t theirs = grown > exact ? grown - exact : 0;
@@ -223,7 +232,7 @@ std::vector<object_store::candidate> object_store::collect(
     for (const entry* object : part.entries) {
       if (object == nullptr || !wanted(*object)) continue;
       found.push_back({object->used_.load(std::memory_order_relaxed), const_cast<entry*>(object),
-                       object->index_, object->shard_});
+                       object->size_, object->index_, object->shard_});
     }
   }
   return found;
@@ -243,6 +252,11 @@ bool object_store::begin_saving(const candidate& noted) noexcept {
 /// Writes the object's record, if it has none, and has it evicted as soon as that is in the file.
 /// Throws when the disk is at fault, so that no object could be spilled.
 void object_store::spill(const candidate& noted) {
+  // Nobody who erases a small object shall wait for a large one to be written.
+  if (noted.bytes >= large_object && !batch_.empty()) {
+    writer_.flush();
+    evict_durable();
+  }
   // What can throw comes before the phase is taken.
   if (batch_.size() == batch_.capacity()) batch_.reserve(2 * batch_.size() + 64);
   if (!begin_saving(noted)) return;

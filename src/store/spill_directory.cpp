@@ -76,8 +76,7 @@ void remove_directory(int users_directory, int directory, const std::string& nam
 }
 
 void remove_if_dead(int users_directory, const std::string& name) {
-  const file_descriptor directory =
-      open_at(users_directory, name.c_str(), O_RDONLY | O_DIRECTORY);
+  const file_descriptor directory = open_at(users_directory, name.c_str(), O_RDONLY | O_DIRECTORY);
   if (!directory.valid()) return;
   const file_descriptor lock = open_at(directory.get(), lock_name, O_RDWR);
   if (!lock.valid()) {

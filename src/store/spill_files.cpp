@@ -33,9 +33,8 @@ spill_files::opened spill_files::begin_file() {
     const std::lock_guard lock(mutex_);
     made->number = ++last_number_;
   }
-  file_descriptor descriptor =
-      open_at(directory_.descriptor(), file_name(made->number).text.data(),
-              O_WRONLY | O_CREAT | O_EXCL, 0600);
+  file_descriptor descriptor = open_at(directory_.descriptor(), file_name(made->number).text.data(),
+                                       O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (!descriptor.valid()) throw spill_failure("make the spill file", path_of(*made), errno);
   spill_file* const file = made.get();
   const std::lock_guard lock(mutex_);
@@ -82,7 +81,8 @@ void spill_files::discard(const record& dead) noexcept {
     gone = file.sealed && file.live == 0;
     if (gone) forget(file);
   }
-  // From here the file may already be gone: its number is all that is used, and is never used again.
+  // From here the file may already be gone: its number is all that is used, and is never used
+  // again.
   if (gone) {
     remove(number);
   } else if (range.begin < range.end) {

@@ -26,7 +26,8 @@ struct spill_file {
   std::uint64_t written = 0;  // end of the last record
   std::uint64_t live = 0;     // bytes of records in use
   bool sealed = false;        // nothing will be appended
-  /// Bytes in use in each block. A block lies wholly before `written` and holds none: dead for good.
+  /// Bytes in use in each block. A block lies wholly before `written` and holds none: dead for
+  /// good.
   std::vector<std::uint32_t> blocks;
   std::shared_ptr<const file_descriptor> reading;  // if it is among the last that were read
 };

@@ -285,7 +285,9 @@ class chaos {
       obey();
       if (!w.running.empty()) w.died(w.running.begin()->first, false);
       for (const auto& one : w.machine.groups())
-        if (one.ready) {
+        // Also one that has lost a bundle for good.
+        if (one.ready || std::ranges::count(one.nodes, node_id{}) <
+                             static_cast<std::ptrdiff_t>(one.nodes.size())) {
           w.apply(head::remove_group{one.id});
           break;
         }

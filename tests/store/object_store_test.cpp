@@ -1,4 +1,5 @@
-// The store on one thread, without a courier: what is spilled when, what comes back, what is counted.
+// The store on one thread, without a courier: what is spilled when, what comes back, what is
+// counted.
 #include "store/object_store.hpp"
 
 #include <fcntl.h>

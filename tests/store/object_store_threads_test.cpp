@@ -262,7 +262,8 @@ TEST_CASE("threads that insert, read and erase at random over a small limit") {
           break;
         }
         case 2:
-          if (!own.empty()) own.erase(std::next(own.begin(), static_cast<int>(random() % own.size())));
+          if (!own.empty())
+            own.erase(std::next(own.begin(), static_cast<int>(random() % own.size())));
           break;
         case 3:
           if (!own.empty()) {
@@ -306,7 +307,8 @@ TEST_CASE("a disk that fails now and then, under many threads, loses nothing") {
   std::thread saboteur([&] {
     std::mt19937_64 random(1);
     while (!stop) {
-      faults::room = random() % 3 == 0 ? static_cast<std::int64_t>(random() % (64 * kib)) : INT64_MAX;
+      faults::room =
+          random() % 3 == 0 ? static_cast<std::int64_t>(random() % (64 * kib)) : INT64_MAX;
       std::this_thread::yield();
     }
     faults::room = INT64_MAX;

@@ -11,8 +11,8 @@ using namespace store_testing;
 
 namespace {
 
-/// Writes and adds a record behind the last one, of `extent` bytes on disk and, if that is more than
-/// a chunk, a table.
+/// Writes and adds a record behind the last one, of `extent` bytes on disk and, if that is more
+/// than a chunk, a table.
 record add_record(spill_files& files, spill_files::opened& to, std::uint64_t& end,
                   std::uint64_t extent) {
   const record made{to.file, end, extent - sizeof(record_header)};

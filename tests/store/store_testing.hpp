@@ -287,8 +287,8 @@ struct faults {
   static ssize_t write(int file, const iovec* parts, int count, off_t offset) {
     if (interrupted()) return -1;
     // As a file system does: what still fits is written, and then nothing.
-    std::size_t allowed = std::min<std::size_t>(
-        at_most, static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
+    std::size_t allowed =
+        std::min<std::size_t>(at_most, static_cast<std::size_t>(std::max<std::int64_t>(room, 0)));
     std::vector<iovec> fitting;
     std::size_t wanted = 0;
     for (int part = 0; part < count; ++part) {
@@ -302,7 +302,8 @@ struct faults {
       errno = ENOSPC;
       return -1;
     }
-    const ssize_t written = ::pwritev(file, fitting.data(), static_cast<int>(fitting.size()), offset);
+    const ssize_t written =
+        ::pwritev(file, fitting.data(), static_cast<int>(fitting.size()), offset);
     if (written > 0 && room != INT64_MAX) room -= written;
     return written;
   }

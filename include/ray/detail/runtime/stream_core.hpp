@@ -48,6 +48,7 @@ class stream_core {
   void drop() noexcept;
 
   [[nodiscard]] const object_handle& producer() const noexcept { return producer_; }
+  /// Before the producer is submitted.
   void set_capacity(std::size_t items) noexcept { capacity_ = items; }
 
  private:

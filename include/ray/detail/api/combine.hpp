@@ -3,7 +3,7 @@
 #pragma once
 
 #include <ray/detail/runtime/arguments.hpp>
-#include <ray/detail/runtime/submission.hpp>
+#include <ray/detail/api/submission.hpp>
 #include <ray/detail/runtime/task.hpp>
 #include <ray/detail/runtime/value_access.hpp>
 

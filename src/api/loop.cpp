@@ -1,4 +1,4 @@
-#include <ray/detail/runtime/loop.hpp>
+#include <ray/detail/api/loop.hpp>
 
 #include "runtime/core.hpp"
 

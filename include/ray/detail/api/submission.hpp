@@ -40,8 +40,12 @@ template <typename Body, typename Prepare, typename... Arguments>
   require_serializable_result<value>();
   if constexpr (is_generator<returned>) {
     auto state = std::make_shared<stream_state<value>>();
+    const auto prepare_stream = [&](task* one) {
+      if constexpr (!std::is_same_v<Prepare, nothing_to_prepare>) prepare(one);
+      state->set_capacity(stream_buffer_of(one));
+    };
     state->connect(submit_block<task_of<stream_body<Body, value>>>(
-        prepare, state, std::forward<Arguments>(arguments)...));
+        prepare_stream, state, std::forward<Arguments>(arguments)...));
     return stream_access::make<value>(std::move(state));
   } else {
     return future_access::make<value>(
