@@ -1,8 +1,9 @@
-# ray_add_programs(directory): one executable for each *.cpp of the directory, named after the file.
-# A line `// links: TARGET...` at the top of a file names what it needs beside ray; a program whose
-# needs are not installed is left out with a message, never an error.
+# ray_add_programs(kind): one executable for each *.cpp of the current directory, named after the
+# file, from the target KIND_NAME; the names go into the global property ray_programs_KIND. A line
+# `// links: TARGET...` at the top of a file names what it needs beside ray; a program whose needs
+# are not installed is left out with a message, never an error.
 
-function(ray_add_programs prefix)
+function(ray_add_programs kind)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
@@ -24,13 +25,14 @@ function(ray_add_programs prefix)
       endif()
     endforeach()
     if(missing)
-      message(STATUS "ray: ${prefix}${name} is left out; not installed: ${missing}")
+      message(STATUS "ray: ${kind}_${name} is left out; not installed: ${missing}")
       continue()
     endif()
 
-    add_executable(${prefix}${name} "${source}")
-    set_target_properties(${prefix}${name} PROPERTIES OUTPUT_NAME ${name} CXX_EXTENSIONS OFF)
-    target_link_libraries(${prefix}${name} PRIVATE ray::ray ${libraries} ray_developer_warnings)
+    set_property(GLOBAL APPEND PROPERTY ray_programs_${kind} ${name})
+    add_executable(${kind}_${name} "${source}")
+    set_target_properties(${kind}_${name} PROPERTIES OUTPUT_NAME ${name} CXX_EXTENSIONS OFF)
+    target_link_libraries(${kind}_${name} PRIVATE ray::ray ${libraries} ray_developer_warnings)
   endforeach()
 endfunction()
 

@@ -1,8 +1,8 @@
 /// Actors: their names, where each incarnation runs, whether there will be another.
+#include "head/machine.hpp"
+
 #include <algorithm>
 #include <utility>
-
-#include "head/machine.hpp"
 
 namespace ray::detail::head {
 
@@ -174,7 +174,8 @@ void machine::forget_actor(actor_map::iterator actor) {
   finish_job(job);
 }
 
-/// Its job ends: what still runs of it is over with the job's processes, so nobody is told to stop it.
+/// Its job ends: what still runs of it is over with the job's processes, so nobody is told to stop
+/// it.
 void machine::end_all_of(job_id job, effects& out) {
   for (auto actor = actors_.begin(); actor != actors_.end();) {
     const auto next = std::next(actor);

@@ -5,13 +5,13 @@
 /// and changing one an ascent, however many nodes there are.
 #pragma once
 
+#include "head/resources.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-#include "head/resources.hpp"
 
 namespace ray::detail::head {
 

@@ -1,9 +1,9 @@
 /// Classes: interned specs, and the machine's record for each line of the scheduler.
+#include "head/machine.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
-
-#include "head/machine.hpp"
 
 namespace ray::detail::head {
 

@@ -3,9 +3,9 @@
 /// Invariants. A drawer waits, and its accounts have room for it. What is held has been taken out
 /// of `free` of these accounts, so every other request sees only what is beside; the drawer has its
 /// whole as soon as nothing there is below zero.
-#include <algorithm>
-
 #include "head/scheduler.hpp"
+
+#include <algorithm>
 
 namespace ray::detail::head {
 
@@ -208,8 +208,8 @@ place scheduler::account_to_draw_on(const line& one) const {
   return best;
 }
 
-/// Whether one that is further ahead takes over. Not between jobs of one priority: their shares change
-/// with every grant, and one that needs much would never come to have it.
+/// Whether one that is further ahead takes over. Not between jobs of one priority: their shares
+/// change with every grant, and one that needs much would never come to have it.
 bool scheduler::outranks(const line_key& left, place right) const {
   const line_spec& one = lines_[left.line]->spec;
   const line_spec& other = lines_[right]->spec;

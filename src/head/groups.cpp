@@ -1,8 +1,8 @@
 /// Placement groups: bundles reserved on nodes, all or none, and reserved anew when a node goes.
+#include "head/machine.hpp"
+
 #include <algorithm>
 #include <utility>
-
-#include "head/machine.hpp"
 
 namespace ray::detail::head {
 

@@ -10,19 +10,20 @@
 /// One thread at a time.
 #pragma once
 
+#include "head/messages.hpp"
+#include "head/scheduler.hpp"
+
+#include <ray/error.hpp>
+#include <ray/id.hpp>
+
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
-#include <ray/error.hpp>
-#include <ray/id.hpp>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
-
-#include "head/messages.hpp"
-#include "head/scheduler.hpp"
 
 namespace ray::detail::head {
 

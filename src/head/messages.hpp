@@ -5,16 +5,17 @@
 /// now has to do. Whoever asks mints the id, so asking twice is asking once.
 #pragma once
 
+#include "head/resources.hpp"
+
+#include <ray/id.hpp>
+
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <ray/id.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
-
-#include "head/resources.hpp"
 
 namespace ray::detail::head {
 
@@ -105,9 +106,9 @@ struct standing {
   class_id cls = {};
   std::int64_t slots = 0;
 };
-/// Slots come back. `idle`: there was no work for them, so the standing demand falls to what is left;
-/// the caller states it anew when it has more work than slots. Otherwise they are granted again in
-/// the class's turn.
+/// Slots come back. `idle`: there was no work for them, so the standing demand falls to what is
+/// left; the caller states it anew when it has more work than slots. Otherwise they are granted
+/// again in the class's turn.
 struct release {
   class_id cls = {};
   node_id node = {};

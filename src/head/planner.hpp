@@ -7,10 +7,10 @@
 /// a plan returns.
 #pragma once
 
-#include <vector>
-
 #include "head/capacity.hpp"
 #include "head/messages.hpp"
+
+#include <vector>
 
 namespace ray::detail::head {
 

@@ -1,9 +1,9 @@
 /// The lines that wait, and serving them in their order.
+#include "head/scheduler.hpp"
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
-
-#include "head/scheduler.hpp"
 
 namespace ray::detail::head {
 

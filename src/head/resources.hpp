@@ -5,11 +5,12 @@
 /// in numbered kinds (capacity.hpp).
 #pragma once
 
+#include <ray/amount.hpp>
+
 #include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <ray/amount.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -20,13 +20,13 @@
 /// Nothing here knows names, ids or effects: `machine` translates.
 #pragma once
 
+#include "head/capacity.hpp"
+#include "head/planner.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <set>
 #include <vector>
-
-#include "head/capacity.hpp"
-#include "head/planner.hpp"
 
 namespace ray::detail::head {
 

@@ -26,23 +26,25 @@ class counting_sink final : public byte_sink {
   std::size_t count_ = 0;
 };
 
-/// Short enough to be held without an allocation.
-constexpr const char* no_memory_left = "out of memory";
+/// A copy of `text`, or what needs no allocation.
+std::string held(const char* text) noexcept {
+  try {
+    return text;
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
+  }
+}
 
 /// What the exception being handled says.
 std::string current_reason() noexcept {
   try {
     throw;
   } catch (const std::bad_alloc&) {
-    return no_memory_left;
+    return held("out of memory");
   } catch (const std::exception& thrown) {
-    try {
-      return thrown.what();
-    } catch (const std::bad_alloc&) {
-      return no_memory_left;
-    }
+    return held(thrown.what());
   } catch (...) {
-    return "odd exception";  // short, too
+    return held("an exception that is no std::exception");
   }
 }
 
@@ -153,10 +155,9 @@ void object_store::spill_down() {
   const auto later = [](const candidate& left, const candidate& right) {
     return left.used > right.used;
   };
-  // A round that evicts nothing, because all is pinned or in steady use, is the last.
-  for (std::uint64_t before = ~std::uint64_t{0}, now = spills_.load(std::memory_order_relaxed);
-       now != before && pressure() > options_.memory_limit;) {
-    before = now;
+  std::uint64_t before = 0;
+  do {
+    before = spills_.load(std::memory_order_relaxed);
     // A heap: a million objects may be tracked where a few need to go.
     std::vector<candidate> oldest = collect(&object_store::may_be_spilled);
     std::make_heap(oldest.begin(), oldest.end(), later);
@@ -167,8 +168,8 @@ void object_store::spill_down() {
     }
     writer_.flush();
     evict_durable();
-    now = spills_.load(std::memory_order_relaxed);
-  }
+    // A round that evicts nothing, because all is pinned or in steady use, is the last.
+  } while (pressure() > options_.memory_limit && spills_.load(std::memory_order_relaxed) != before);
 }
 
 /// Serializes the values whose size nobody knows into a counter, pinned ones too: reading is safe.
@@ -181,6 +182,9 @@ void object_store::measure() {
     std::optional<std::string> failed;
     try {
       object.operations_->save(object.value_, sink);
+    } catch (const std::bad_alloc&) {
+      settle(object, entry::saving, entry::resident);
+      continue;  // it may be luckier in the next pass
     } catch (...) {
       failed = current_reason();
     }

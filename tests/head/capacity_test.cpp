@@ -64,7 +64,9 @@ TEST_CASE("a capacity table agrees with a linear search") {
   std::mt19937 random(7);
   capacity_table table;
   std::vector<std::vector<std::int64_t>> plain(40, std::vector<std::int64_t>(5, 0));
-  const auto number = [&](int below) { return static_cast<int>(random() % static_cast<unsigned>(below)); };
+  const auto number = [&](int below) {
+    return static_cast<int>(random() % static_cast<unsigned>(below));
+  };
   for (int step = 0; step < 20000; ++step) {
     request need;
     for (kind what = 0; what < 5; ++what)

@@ -152,7 +152,8 @@ TEST_CASE("nobody draws for what actors and groups have for good") {
   CHECK(w.granted(wide) == 1);
 }
 
-TEST_CASE("nobody draws for what a blocked task keeps: it may wait for one that needs what is held") {
+TEST_CASE(
+    "nobody draws for what a blocked task keeps: it may wait for one that needs what is held") {
   world w;
   const auto n = w.node({1, 1});
   const auto j = w.job();

@@ -152,8 +152,7 @@ TEST_CASE("inside a bundle wide tasks are not starved either") {
   w.demand(wide, 1);
   for (int i = 0; i < 4; ++i) w.release(narrow, n);
   CHECK(w.granted(wide) == 1);
-  const auto urgent =
-      w.class_of(j, {.resources = {1}, .strategy = in_bundle{g, 0}, .priority = 1});
+  const auto urgent = w.class_of(j, {.resources = {1}, .strategy = in_bundle{g, 0}, .priority = 1});
   w.demand(urgent, 1);
   w.release(wide, n);
   CHECK(w.granted(urgent) == 1);
@@ -176,8 +175,7 @@ TEST_CASE("what a bundle never has is refused at once") {
       ask({.resources = {1}, .labels = {{"zone", "a"}}, .strategy = in_bundle{g, 0}}, j)(),
       infeasible_error);
   CHECK_THROWS_AS(ask({.resources = {1}, .strategy = in_bundle{g, 0}}, other)(), usage_error);
-  CHECK_THROWS_AS(ask({.strategy = in_bundle{testing::make_id<group_id>(9), 0}}, j)(),
-                  usage_error);
+  CHECK_THROWS_AS(ask({.strategy = in_bundle{testing::make_id<group_id>(9), 0}}, j)(), usage_error);
   try {
     ask({.resources = {2}, .strategy = in_bundle{g, 0}}, j)();
   } catch (const infeasible_error& error) {
@@ -304,9 +302,8 @@ TEST_CASE("bundles lost with a node are reserved anew, the others stay") {
   REQUIRE(w.ready[g] == std::vector{a, b});
   const auto kept = w.class_of(j, {.resources = {1}, .strategy = in_bundle{g, 0}});
   const auto lost = w.class_of(j, {.resources = {1}, .strategy = in_bundle{g, 1}});
-  const auto actor = w.actor({.job = j,
-                              .spec = {.resources = {1}, .strategy = in_bundle{g, 1}},
-                              .max_restarts = 1});
+  const auto actor = w.actor(
+      {.job = j, .spec = {.resources = {1}, .strategy = in_bundle{g, 1}}, .max_restarts = 1});
   w.demand(kept, 3);
   w.demand(lost, 1);
   w.ready.clear();

@@ -16,14 +16,18 @@ TEST_CASE("jobs of one priority get equal shares, whatever their queues") {
   w.demand(of_b, 1000);
   w.demand(of_c, 1000);
   double of_each[3] = {};
+  int samples = 0;
   for (int i = 0; i < 100; ++i) {
-    for (const auto cls : {one, other, of_b, of_c})
+    for (const auto cls : {one, other, of_b, of_c}) {
       if (w.granted(cls) > 0) w.release(cls, n);
-    of_each[0] += static_cast<double>(w.granted(one) + w.granted(other));
-    of_each[1] += static_cast<double>(w.granted(of_b));
-    of_each[2] += static_cast<double>(2 * w.granted(of_c));
+      of_each[0] += static_cast<double>(w.granted(one) + w.granted(other));
+      of_each[1] += static_cast<double>(w.granted(of_b));
+      of_each[2] += static_cast<double>(2 * w.granted(of_c));
+      ++samples;
+    }
   }
-  for (const auto sum : of_each) CHECK(sum / 100 == doctest::Approx(4).epsilon(0.3));
+  // The tasks of two CPUs wait for both, so their job is a little behind.
+  for (const double sum : of_each) CHECK(sum / samples == doctest::Approx(4).epsilon(0.25));
 }
 
 TEST_CASE("shares are dominant shares") {
@@ -120,11 +124,8 @@ TEST_CASE("a detached actor outlives its job, restarts included, until it is kil
   w.node({2});
   const auto j = w.job();
   const auto g = w.group(j, {{{1}, {}}});
-  const auto a = w.actor({.job = j,
-                          .spec = {.resources = {1}},
-                          .name = "a",
-                          .detached = true,
-                          .max_restarts = 1});
+  const auto a = w.actor(
+      {.job = j, .spec = {.resources = {1}}, .name = "a", .detached = true, .max_restarts = 1});
   const auto b = w.actor({.job = j,
                           .spec = {.resources = {1}, .strategy = in_bundle{g, 0}},
                           .name = "b",

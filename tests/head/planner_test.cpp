@@ -105,7 +105,8 @@ TEST_CASE("bundles that have a node keep it") {
 }
 
 TEST_CASE("a matching is found where the first choices collide") {
-  // The larger bundle is placed first and takes the node that the other needs; they differ in kinds.
+  // The larger bundle is placed first and takes the node that the other needs; they differ in
+  // kinds.
   capacity_table table;
   table.add(0, {{cpu_kind, 4}, {gpu_kind, 1}}, 1);
   table.add(1, {{cpu_kind, 4}}, 1);

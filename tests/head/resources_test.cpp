@@ -51,8 +51,8 @@ TEST_CASE("a resource set as text and as a map") {
   const resource_set some(2, 0.5, 1024, {{"disk", 1.5}});
   CHECK(to_string(some) == "{CPU: 2, GPU: 0.5, memory: 1024, disk: 1.5}");
   CHECK(to_string(resource_set{}) == "{}");
-  CHECK(some.to_map() == std::map<std::string, double>{
-                             {"CPU", 2}, {"GPU", 0.5}, {"memory", 1024}, {"disk", 1.5}});
+  CHECK(some.to_map() ==
+        std::map<std::string, double>{{"CPU", 2}, {"GPU", 0.5}, {"memory", 1024}, {"disk", 1.5}});
 }
 
 TEST_CASE("labels are carried all or not") {

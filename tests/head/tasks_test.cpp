@@ -192,7 +192,8 @@ TEST_CASE("labels say which nodes will do") {
   CHECK(w.granted(free, b) == 3);
 }
 
-TEST_CASE("what no node could ever satisfy is said once, waits, and runs when a node joins that can") {
+TEST_CASE(
+    "what no node could ever satisfy is said once, waits, and runs when a node joins that can") {
   world w;
   w.node({2}, {{"zone", "a"}});
   const auto j = w.job();

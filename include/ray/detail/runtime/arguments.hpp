@@ -16,6 +16,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 namespace ray::detail {
 
@@ -62,7 +63,10 @@ class future_slot {
       (std::is_lvalue_reference_v<Parameter> &&
        std::is_convertible_v<const Value&, Parameter> &&
        std::is_same_v<std::remove_cvref_t<Parameter>, Value>);
-  using passed = std::conditional_t<by_reference, const Value&, Value>;
+  // A reference to something made of the value: it lives here, for a coroutine may keep it.
+  static constexpr bool converts = !by_reference && std::is_reference_v<Parameter>;
+  using passed = std::conditional_t<by_reference, const Value&,
+                                    std::conditional_t<converts, Parameter, Value>>;
 
   explicit future_slot(future<Value> argument)
       : handle_(future_access::take(std::move(argument))) {
@@ -75,6 +79,9 @@ class future_slot {
       // Pinned for as long as the arguments live: a coroutine may keep the reference.
       pin_.emplace(handle_.get());
       return **pin_;
+    } else if constexpr (converts) {
+      made_.emplace(take_value<Value>(std::move(handle_)));
+      return static_cast<Parameter>(*made_);
     } else {
       return take_value<Value>(std::move(handle_));
     }
@@ -87,6 +94,8 @@ class future_slot {
  private:
   object_handle handle_;
   std::optional<pinned_value<Value>> pin_;
+  [[no_unique_address]] std::conditional_t<converts, std::optional<std::decay_t<Parameter>>,
+                                           std::monostate> made_;
 };
 
 /// The slot for an argument that meets a parameter that can be seen.
