@@ -6,11 +6,11 @@
 #pragma once
 
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -22,7 +22,8 @@ namespace benchmark {
 struct settings {
   int threads = 1;
   int rounds = 5;
-  bool quick = false;  // small sizes: does it still run, not how fast
+  bool quick = false;     // small sizes: does it still run, not how fast
+  bool cpu_time = false;  // of all threads together, instead of the time that passes
 
   /// `full`, or a fraction of it in a quick run.
   [[nodiscard]] int size(int full, int fraction = 100) const {
@@ -46,16 +47,21 @@ inline int keep_to_cpus(int count) {
   return found;
 }
 
+/// Whether `seconds` counts CPU time; set by `parse`.
+inline bool counts_cpu_time = false;
+
 /// Reads `--threads=N --rounds=N --quick`; prints what they mean and ends the process otherwise.
 inline settings parse(int argc, char** argv, std::string_view what) {
   settings result;
   result.threads = CPU_SETSIZE;
   const auto usage = [&](int status) {
-    std::fprintf(status == 0 ? stdout : stderr,
-                 "%.*s\n\n  --threads=N   threads of each rival, and CPUs of the process (all)\n"
-                 "  --rounds=N    of which the best counts (5)\n"
-                 "  --quick       small sizes, one round: to see that it runs\n",
-                 static_cast<int>(what.size()), what.data());
+    std::fprintf(
+        status == 0 ? stdout : stderr,
+        "%.*s\n\n  --threads=N   threads of each rival, and CPUs of the process (all)\n"
+        "  --rounds=N    of which the best counts (5)\n"
+        "  --quick       small sizes, one round: to see that it runs\n"
+        "  --cpu-time    count the process's CPU time: for a machine that others use too\n",
+        static_cast<int>(what.size()), what.data());
     std::exit(status);
   };
   for (int i = 1; i < argc; ++i) {
@@ -70,6 +76,8 @@ inline settings parse(int argc, char** argv, std::string_view what) {
     if (word == "--quick") {
       result.quick = true;
       result.rounds = 1;
+    } else if (word == "--cpu-time") {
+      result.cpu_time = counts_cpu_time = true;
     } else if (!number("--threads=", result.threads) && !number("--rounds=", result.rounds)) {
       std::fprintf(stderr, "%s: not understood\n", argv[i]);
       usage(2);
@@ -82,9 +90,14 @@ inline settings parse(int argc, char** argv, std::string_view what) {
 /// The seconds that `function` takes.
 template <typename Function>
 double seconds(Function&& function) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(counts_cpu_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  };
+  const double begin = now();
   function();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return now() - begin;
 }
 
 /// The best time of each of these functions, which take turns and return seconds themselves: what
@@ -104,8 +117,8 @@ std::array<double, sizeof...(Functions)> best_of(int rounds, Functions&&... func
 class table {
  public:
   table(std::string_view title, const settings& run) {
-    std::printf("\n### %.*s, %d thread%s%s\n\n", static_cast<int>(title.size()), title.data(),
-                run.threads, run.threads == 1 ? "" : "s",
+    std::printf("\n### %.*s, %d thread%s%s%s\n\n", static_cast<int>(title.size()), title.data(),
+                run.threads, run.threads == 1 ? "" : "s", run.cpu_time ? ", CPU time" : "",
                 run.quick ? " (quick: not a result)" : "");
     std::printf("| %-44s | %-10s | %9s | %-32s | %9s | %6s |\n", "what", "unit", "ray", "peer",
                 "of peer", "ratio");

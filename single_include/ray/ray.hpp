@@ -1191,10 +1191,8 @@ CEREAL_SETUP_ARCHIVE_TRAITS(ray::detail::archives::input_archive,
 /// wrappers follow in headers of their own; archive.hpp includes all.
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <new>
-#include <tuple>
 
 
 namespace ray::detail {
@@ -1490,6 +1488,8 @@ void load(input_archive& archive, cereal::NameValuePair<T>& pair) {
 // ---- include/ray/detail/base/standard_codecs.hpp
 /// How the standard types become bytes and are made from them, each by its parts.
 
+#include <array>
+#include <tuple>
 
 
 namespace ray::detail {
@@ -3250,6 +3250,45 @@ class task_of final : public task {
 // ---- include/ray/detail/runtime/value_access.hpp
 /// Reading the value of an object: waiting until it is there, keeping it in memory while it is read.
 
+// ---- include/ray/detail/base/copyable.hpp
+/// Whether a value can be copied, looked at through the standard containers: those say that they can
+/// be copied whatever they hold, and fail only when they are.
+
+
+namespace ray::detail {
+
+template <typename Type>
+struct copyable_traits : std::is_copy_constructible<Type> {};
+
+template <typename Type>
+inline constexpr bool copyable = copyable_traits<Type>::value;
+
+template <typename Type>
+concept standard_container = requires {
+  typename Type::allocator_type;
+  typename Type::value_type;
+};
+
+template <standard_container Type>
+  requires(!std::is_same_v<typename Type::value_type, Type>)
+struct copyable_traits<Type>
+    : std::bool_constant<std::is_copy_constructible_v<Type> && copyable<typename Type::value_type>> {
+};
+
+template <typename... Types>
+struct all_copyable : std::bool_constant<(copyable<std::remove_const_t<Types>> && ...)> {};
+
+template <typename First, typename Second>
+struct copyable_traits<std::pair<First, Second>> : all_copyable<First, Second> {};
+template <typename... Types>
+struct copyable_traits<std::tuple<Types...>> : all_copyable<Types...> {};
+template <typename... Types>
+struct copyable_traits<std::variant<Types...>> : all_copyable<Types...> {};
+template <typename Type>
+struct copyable_traits<std::optional<Type>> : all_copyable<Type> {};
+
+}  // namespace ray::detail
+
 
 
 namespace ray::detail {
@@ -3303,10 +3342,10 @@ class pinned_value {
 /// A copy of a value, by its serialization when its type has no copy.
 template <typename Value>
 [[nodiscard]] Value copy_of(const Value& value) {
-  if constexpr (std::is_copy_constructible_v<Value>) {
+  if constexpr (copyable<Value>) {
     return Value(value);
   } else {
-    return copy_by_serialization(value);
+    return from_bytes<Value>(to_bytes(value));
   }
 }
 
@@ -3375,7 +3414,10 @@ class future_slot {
       (std::is_lvalue_reference_v<Parameter> &&
        std::is_convertible_v<const Value&, Parameter> &&
        std::is_same_v<std::remove_cvref_t<Parameter>, Value>);
-  using passed = std::conditional_t<by_reference, const Value&, Value>;
+  // A reference to something made of the value: it lives here, for a coroutine may keep it.
+  static constexpr bool converts = !by_reference && std::is_reference_v<Parameter>;
+  using passed = std::conditional_t<by_reference, const Value&,
+                                    std::conditional_t<converts, Parameter, Value>>;
 
   explicit future_slot(future<Value> argument)
       : handle_(future_access::take(std::move(argument))) {
@@ -3388,6 +3430,9 @@ class future_slot {
       // Pinned for as long as the arguments live: a coroutine may keep the reference.
       pin_.emplace(handle_.get());
       return **pin_;
+    } else if constexpr (converts) {
+      made_.emplace(take_value<Value>(std::move(handle_)));
+      return static_cast<Parameter>(*made_);
     } else {
       return take_value<Value>(std::move(handle_));
     }
@@ -3400,6 +3445,8 @@ class future_slot {
  private:
   object_handle handle_;
   std::optional<pinned_value<Value>> pin_;
+  [[no_unique_address]] std::conditional_t<converts, std::optional<std::decay_t<Parameter>>,
+                                           std::monostate> made_;
 };
 
 /// The slot for an argument that meets a parameter that can be seen.
@@ -3593,7 +3640,7 @@ struct exported_handle {
 
 }  // namespace ray::detail
 
-// ---- include/ray/detail/runtime/submission.hpp
+// ---- include/ray/detail/api/submission.hpp
 /// From a body to the future, or the stream, of its call: builds the block, has `prepare` attach what
 /// the call needs (options, its actor), and submits it.
 
@@ -3822,6 +3869,7 @@ class stream_core {
   void drop() noexcept;
 
   [[nodiscard]] const object_handle& producer() const noexcept { return producer_; }
+  /// Before the producer is submitted.
   void set_capacity(std::size_t items) noexcept { capacity_ = items; }
 
  private:
@@ -4247,8 +4295,12 @@ template <typename Body, typename Prepare, typename... Arguments>
   require_serializable_result<value>();
   if constexpr (is_generator<returned>) {
     auto state = std::make_shared<stream_state<value>>();
+    const auto prepare_stream = [&](task* one) {
+      if constexpr (!std::is_same_v<Prepare, nothing_to_prepare>) prepare(one);
+      state->set_capacity(stream_buffer_of(one));
+    };
     state->connect(submit_block<task_of<stream_body<Body, value>>>(
-        prepare, state, std::forward<Arguments>(arguments)...));
+        prepare_stream, state, std::forward<Arguments>(arguments)...));
     return stream_access::make<value>(std::move(state));
   } else {
     return future_access::make<value>(
@@ -4266,7 +4318,7 @@ template <typename Body, typename Prepare, typename... Arguments>
 /// the rules of `std::shared_ptr`. The free functions are function objects, so that no unqualified
 /// call of a user's own `wait` or `get` becomes ours.
 
-// ---- include/ray/detail/runtime/combine.hpp
+// ---- include/ray/detail/api/combine.hpp
 /// The bodies of tasks that combine futures: `then`, `when_all`, `split`. They run on this process's
 /// pool when what they wait for is ready.
 
@@ -4624,7 +4676,7 @@ Value copy_result(object* one) {
   if constexpr (std::is_void_v<Value>) {
     if ((one->word() & object::failed) != 0) throw_error(one);
   } else {
-    static_assert(std::is_copy_constructible_v<Value>,
+    static_assert(copyable<Value>,
                   "ray: get of a const future copies its value, and this type cannot be copied: "
                   "use ray::get(std::move(future)) or future.view()");
     return copy_value<Value>(one);
@@ -4655,6 +4707,22 @@ template <typename Value>
   object* found = future_access::get(one);
   if (found == nullptr) throw_empty_future(what);
   return found;
+}
+
+/// Whether a range gives the same futures each time it is read. Others make them while they are read.
+template <typename Range>
+concept keeps_its_futures =
+    std::ranges::forward_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>>;
+
+/// A range of futures read once: handles that stay.
+template <typename Range>
+auto kept_futures(Range&& range) {
+  std::vector<future<range_future_value<Range>>> kept;
+  if constexpr (std::ranges::sized_range<Range>) {
+    kept.reserve(static_cast<std::size_t>(std::ranges::size(range)));
+  }
+  for (auto&& one : range) kept.push_back(std::forward<decltype(one)>(one));
+  return kept;
 }
 
 /// The objects behind a range of futures, for the functions that know no types. The range keeps them.
@@ -4696,13 +4764,14 @@ struct get_function {
   template <typename First, typename Second, typename... Rest>
   std::tuple<tuple_value<First>, tuple_value<Second>, tuple_value<Rest>...> operator()(
       const future<First>& first, const future<Second>& second, const future<Rest>&... rest) const {
-    object* const all[] = {require_object(first, "get"), require_object(second, "get"),
-                           require_object(rest, "get")...};
-    for (object* one : all) wait_until_ready(one);
-    std::size_t next = 0;
+    for (object* one : {require_object(first, "get"), require_object(second, "get"),
+                        require_object(rest, "get")...}) {
+      wait_until_ready(one);
+    }
     // Braces evaluate in order, so the first error is the first future's.
-    return {copy_tuple_value<First>(all[next++]), copy_tuple_value<Second>(all[next++]),
-            copy_tuple_value<Rest>(all[next++])...};
+    return {copy_tuple_value<First>(future_access::get(first)),
+            copy_tuple_value<Second>(future_access::get(second)),
+            copy_tuple_value<Rest>(future_access::get(rest))...};
   }
 
   template <range_of_futures Range>
@@ -4719,10 +4788,8 @@ struct get_function {
   static auto from_range(Range&& range, duration timeout) {
     using value = range_future_value<Range>;
     constexpr bool moves = owns_elements<Range>;
-    if constexpr (!std::ranges::forward_range<Range>) {
-      std::vector<future<value>> kept;
-      for (auto&& one : range) kept.push_back(std::forward<decltype(one)>(one));
-      return from_range(std::move(kept), timeout);
+    if constexpr (!keeps_its_futures<Range>) {
+      return from_range(kept_futures(range), timeout);
     } else {
       wait_for_all(objects_of(range, "get"), timeout);
       if constexpr (std::is_void_v<value>) {
@@ -4764,7 +4831,7 @@ struct wait_function {
   template <range_of_futures Range>
   auto operator()(Range&& range, wait_options options = wait_options()) const {
     using value = range_future_value<Range>;
-    std::vector<future<value>> all(std::ranges::begin(range), std::ranges::end(range));
+    auto all = kept_futures(range);
     wait_for_some(objects_of(all, "wait"), options.num_returns, options.timeout);
     wait_result<value> result;
     for (auto& one : all) {
@@ -4828,9 +4895,7 @@ class completed_range {
 struct as_completed_function {
   template <range_of_futures Range>
   auto operator()(Range&& range) const {
-    using value = range_future_value<Range>;
-    return completed_range<value>(
-        std::vector<future<value>>(std::ranges::begin(range), std::ranges::end(range)));
+    return completed_range<range_future_value<Range>>(kept_futures(range));
   }
 };
 
@@ -5851,7 +5916,7 @@ bool register_exception() {
 /// Loops over ranges: `parallel_for` and `transform_reduce` on this process's pool, which return when
 /// done, so that their functions may capture by reference; `map` over the cluster.
 
-// ---- include/ray/detail/runtime/loop.hpp
+// ---- include/ray/detail/api/loop.hpp
 /// A loop over indexes that the pool's threads and the caller share.
 
 
@@ -7346,7 +7411,6 @@ std::string type_name(const std::type_info& type) {
 
 // ---- src/head/actors.cpp
 /// Actors: their names, where each incarnation runs, whether there will be another.
-
 // ---- src/head/machine.hpp
 /// The head's machine: the cluster's books and every decision about them, without I/O.
 ///
@@ -7359,9 +7423,6 @@ std::string type_name(const std::type_info& type) {
 ///
 /// One thread at a time.
 
-#include <set>
-#include <unordered_map>
-
 // ---- src/head/messages.hpp
 /// What goes into the head's machine and what comes out of it, as plain structs.
 ///
@@ -7369,13 +7430,13 @@ std::string type_name(const std::type_info& type) {
 /// happened (what it says of a thing that is gone is ignored). An effect is something the caller
 /// now has to do. Whoever asks mints the id, so asking twice is asking once.
 
-
 // ---- src/head/resources.hpp
 /// Amounts of named resources, as requests, bundles and nodes state them, and the labels of nodes.
 ///
 /// CPU, GPU and memory are fields, so that the common request costs no allocation; custom resources
 /// are a short vector sorted by name. This is the form of the boundary: inside, the ledger counts
 /// in numbered kinds (capacity.hpp).
+
 
 
 namespace ray::detail::head {
@@ -7432,6 +7493,8 @@ class resource_set {
 [[nodiscard]] std::string to_string(const label_map& labels);
 
 }  // namespace ray::detail::head
+
+
 
 
 namespace ray::detail::head {
@@ -7523,9 +7586,9 @@ struct standing {
   class_id cls = {};
   std::int64_t slots = 0;
 };
-/// Slots come back. `idle`: there was no work for them, so the standing demand falls to what is left;
-/// the caller states it anew when it has more work than slots. Otherwise they are granted again in
-/// the class's turn.
+/// Slots come back. `idle`: there was no work for them, so the standing demand falls to what is
+/// left; the caller states it anew when it has more work than slots. Otherwise they are granted
+/// again in the class's turn.
 struct release {
   class_id cls = {};
   node_id node = {};
@@ -7704,7 +7767,6 @@ using effects = std::vector<effect>;
 ///
 /// Nothing here knows names, ids or effects: `machine` translates.
 
-
 // ---- src/head/capacity.hpp
 /// How much of each kind of resource many accounts have, and the first account that has enough.
 ///
@@ -7713,6 +7775,7 @@ using effects = std::vector<effect>;
 /// and changing one an ascent, however many nodes there are.
 
 
+#include <unordered_map>
 
 namespace ray::detail::head {
 
@@ -7866,6 +7929,8 @@ class planner {
 
 }  // namespace ray::detail::head
 
+
+#include <set>
 
 namespace ray::detail::head {
 
@@ -8058,7 +8123,6 @@ class scheduler {
     std::vector<place> dirty;  // accounts that have got something back
     place drawer = nowhere;
     std::vector<place> named;  // by the drawer, one a bundle if it is a group
-    bool has_part = false;     // something was kept free for it when this was last settled
     std::uint64_t room_version = 1;
     std::vector<place> standing;                 // lines
     std::vector<std::pair<place, place>> asked;  // line and account of what is recalled
@@ -8111,6 +8175,7 @@ class scheduler {
   [[nodiscard]] line_key key_of(place index) const;
   [[nodiscard]] party_key key_of_party(place index) const;
   [[nodiscard]] bool place_one(pool& here, place index);
+  [[nodiscard]] bool place_one_of(pool& here, place index);
   void settle_pool(pool& here);
   void serve(pool& here);
   [[nodiscard]] bool serve_party(pool& here, party& who);
@@ -8127,8 +8192,7 @@ class scheduler {
   void choose_drawer(pool& here);
   [[nodiscard]] bool find_accounts(pool& here, place index, std::vector<place>& named);
   [[nodiscard]] place account_to_draw_on(const line& one) const;
-  [[nodiscard]] bool outranks(const line_key& one, const pool& here) const;
-  [[nodiscard]] bool keeps_part(const pool& here) const;
+  [[nodiscard]] bool outranks(const line_key& one, place other) const;
   [[nodiscard]] bool may_recall(place drawer, place from) const;
   void update_recalls(pool& here);
   void ask_back(pool& here, place account);
@@ -8159,6 +8223,8 @@ class scheduler {
 };
 
 }  // namespace ray::detail::head
+
+
 
 
 namespace ray::detail::head {
@@ -8403,6 +8469,7 @@ class machine {
 }  // namespace ray::detail::head
 
 
+
 namespace ray::detail::head {
 
 std::string machine::describe(actor_id id, const actor_record& actor) {
@@ -8573,7 +8640,8 @@ void machine::forget_actor(actor_map::iterator actor) {
   finish_job(job);
 }
 
-/// Its job ends: what still runs of it is over with the job's processes, so nobody is told to stop it.
+/// Its job ends: what still runs of it is over with the job's processes, so nobody is told to stop
+/// it.
 void machine::end_all_of(job_id job, effects& out) {
   for (auto actor = actors_.begin(); actor != actors_.end();) {
     const auto next = std::next(actor);
@@ -9130,7 +9198,7 @@ void scheduler::choose_drawer(pool& here) {
       if (next.line == here.drawer) return;
       line& one = *lines_[next.line];
       if (one.no_room_at == here.room_version) continue;
-      if (here.drawer != nowhere && !outranks(next, here)) break;
+      if (here.drawer != nowhere && !outranks(next, here.drawer)) break;
       ++looked_at_;
       std::vector<place> named;
       if (find_accounts(here, next.line, named)) {
@@ -9196,26 +9264,14 @@ place scheduler::account_to_draw_on(const line& one) const {
   return best;
 }
 
-/// Whether one that is further ahead takes over. Not between jobs of one priority if the drawer has a
-/// part of its whole: shares change with every grant, and nobody might ever have it.
-bool scheduler::outranks(const line_key& left, const pool& here) const {
+/// Whether one that is further ahead takes over. Not between jobs of one priority: their shares
+/// change with every grant, and one that needs much would never come to have it.
+bool scheduler::outranks(const line_key& left, place right) const {
   const line_spec& one = lines_[left.line]->spec;
-  const line_spec& other = lines_[here.drawer]->spec;
-  const job& mine = jobs_[one.job];
-  const job& theirs = jobs_[other.job];
-  if (mine.priority != theirs.priority) return mine.priority > theirs.priority;
-  if (one.job != other.job) return mine.share < theirs.share && !here.has_part;
+  const line_spec& other = lines_[right]->spec;
+  if (one.job != other.job) return jobs_[one.job].priority > jobs_[other.job].priority;
   if (one.priority != other.priority) return one.priority > other.priority;
-  return left.usage < key_of(here.drawer).usage;
-}
-
-/// Whether something is kept free for the drawer.
-bool scheduler::keeps_part(const pool& here) const {
-  return std::ranges::any_of(here.named, [&](place account) {
-    return std::ranges::any_of(held_at(here, account), [&](const quantity& part) {
-      return here.books->free.units(account, part.what) + part.units > 0;
-    });
-  });
+  return left.usage < key_of(right).usage;
 }
 
 /// Whether the drawer's need goes before tasks that run on slots of `from`. Among equals the one
@@ -10285,7 +10341,6 @@ void scheduler::settle_pool(pool& here) {
     }
     if (here.dirty.empty() && !here.redraw) break;
   }
-  here.has_part = live_jobs_ > 1 && keeps_part(here);
   update_recalls(here);
 }
 
@@ -10345,11 +10400,14 @@ bool scheduler::exhausted(const pool& here) const {
 
 bool scheduler::place_one(pool& here, place index) {
   line& one = *lines_[index];
+  if (place_one_of(here, index)) return true;
+  if (std::exchange(one.fresh, false)) --here.fresh;
+  return false;
+}
+
+bool scheduler::place_one_of(pool& here, place index) {
+  const line& one = *lines_[index];
   const bool everywhere = one.fresh || here.dirty.size() > 8;
-  if (one.fresh) {
-    one.fresh = false;
-    --here.fresh;
-  }
   if (one.spec.kind == line_kind::groups)
     return (everywhere || some_bundle_fits(here, one)) && place_group(index);
   if (one.spec.need.empty() && here.self == cluster_pool) {
@@ -11607,14 +11665,15 @@ void pool::run_worker(worker& self) {
 }
 
 /// Leaves the searching state having found work: whoever pushed meanwhile woke nobody, so the last
-/// searcher wakes the next.
+/// searcher does what they would have done.
 void pool::leave_search() {
   const std::uint64_t before = signals_.fetch_sub(one_searching, std::memory_order_seq_cst);
-  if ((before & searching_mask) != one_searching || (before & idle_mask) == 0) return;
-  if (free_work_pending() ||
-      (tokens_.load(std::memory_order_relaxed) > 0 && token_work_pending())) {
-    wake_one();
-  }
+  if ((before & searching_mask) != one_searching) return;
+  const bool free_work = free_work_pending();
+  if (!free_work && !token_work_pending()) return;
+  if (free_work && (before & idle_mask) != 0 && wake_one()) return;
+  if (free_work || (before & free_jobs_ran) != 0) arm_monitor();
+  notify_slowly(signals_.load(std::memory_order_relaxed));
 }
 
 job* pool::next_job(worker& self) {
@@ -12093,8 +12152,8 @@ thread_record& this_thread() { return current != nullptr ? *current : adopt(); }
 }  // namespace ray::detail::exec
 
 // ---- src/store/budget.cpp
-/// The budget of the store: what counts against the limit, and how a thread that needs room asks the
-/// courier for it and waits.
+/// The budget of the store: what counts against the limit, and how a thread that needs room asks
+/// the courier for it and waits.
 // ---- src/store/object_store.hpp
 /// The object store of one process: which objects there are, how much memory they hold, and which
 /// of them lie in spill files. Values stay where their owner constructed them, typed; beyond the
@@ -12111,9 +12170,10 @@ thread_record& this_thread() { return current != nullptr ? *current : adopt(); }
 
 
 // ---- src/store/record.hpp
-/// How one object lies in a spill file: a header, the serialized value, and for a value of more than
-/// one chunk a table with the checksum of every chunk. A reader verifies each chunk before a byte of
-/// it reaches a deserializer, so a damaged file is an error and never a surprise to user code.
+/// How one object lies in a spill file: a header, the serialized value, and for a value of more
+/// than one chunk a table with the checksum of every chunk. A reader verifies each chunk before a
+/// byte of it reaches a deserializer, so a damaged file is an error and never a surprise to user
+/// code.
 
 
 namespace ray::detail::store {
@@ -12312,9 +12372,10 @@ class file_descriptor {
 
 inline constexpr std::size_t page_bytes = 4096;
 
-/// Whether the kernel copies slowly from memory or a file's page at `from` to one at `to`: `rep movsb`
-/// takes three times as long on some processors (measured on an AMD EPYC) when the destination lies
-/// 1 to 31 bytes behind the source, modulo the page. It is worth another copy to avoid that.
+/// Whether the kernel copies slowly from memory or a file's page at `from` to one at `to`: `rep
+/// movsb` takes three times as long on some processors (measured on an AMD EPYC) when the
+/// destination lies 1 to 31 bytes behind the source, modulo the page. It is worth another copy to
+/// avoid that.
 [[nodiscard]] constexpr bool copies_slowly(std::uint64_t from, std::uint64_t to) noexcept {
   const std::uint64_t behind = (to - from) % page_bytes;
   return behind != 0 && behind < 32;
@@ -12339,12 +12400,16 @@ using page_buffer = std::unique_ptr<std::byte[], free_pages>;
 void write_all(const io_calls& calls, int file, std::span<const std::byte> first,
                std::span<const std::byte> second, std::uint64_t offset, const std::string& path);
 
-/// Reads up to `bytes.size()` bytes and returns how many there were before the file's end.
-[[nodiscard]] std::size_t read_up_to(const io_calls& calls, int file, std::span<std::byte> bytes,
-                                     std::uint64_t offset, const std::string& path);
+/// Reads until `bytes` is full, the file ends or a read fails: how much, and `errno` or 0.
+struct read_result {
+  std::size_t size;
+  int error;
+};
+[[nodiscard]] read_result read_up_to(const io_calls& calls, int file, std::span<std::byte> bytes,
+                                     std::uint64_t offset) noexcept;
 
-/// Reserves blocks of the disk for that part of the file, whose size stays as it is. False where the
-/// file system cannot, or has no room.
+/// Reserves blocks of the disk for that part of the file, whose size stays as it is. False where
+/// the file system cannot, or has no room.
 [[nodiscard]] bool reserve_space(int file, std::uint64_t begin, std::uint64_t end) noexcept;
 
 }  // namespace ray::detail::store
@@ -12397,8 +12462,8 @@ class memory_sampler {
 
 // ---- src/store/record_writer.hpp
 /// Writes serialized objects into spill files, one record behind the other, through one bounded
-/// buffer. Small pieces are gathered there, those of several objects together; large contiguous ones
-/// go to the file from where they lie. Both are checksummed on the way, a chunk at a time.
+/// buffer. Small pieces are gathered there, those of several objects together; large contiguous
+/// ones go to the file from where they lie. Both are checksummed on the way, a chunk at a time.
 
 
 
@@ -12492,8 +12557,10 @@ struct spill_file {
   std::uint64_t written = 0;  // end of the last record
   std::uint64_t live = 0;     // bytes of records in use
   bool sealed = false;        // nothing will be appended
-  /// Bytes in use in each block. A block lies wholly before `written` and holds none: dead for good.
+  /// Bytes in use in each block. A block lies wholly before `written` and holds none: dead for
+  /// good.
   std::vector<std::uint32_t> blocks;
+  std::shared_ptr<const file_descriptor> reading;  // if it is among the last that were read
 };
 
 /// Which files there are and what in them is in use. Any thread may discard a record and open a
@@ -12529,8 +12596,8 @@ class spill_files {
   /// Nobody will read the record again; the last one of a sealed file takes the file along.
   void discard(const record& dead) noexcept;
 
-  /// Throws `spill_failure`.
-  [[nodiscard]] file_descriptor open_for_reading(const record& wanted) const;
+  /// The last few files that were read stay open. Throws `spill_failure`.
+  [[nodiscard]] std::shared_ptr<const file_descriptor> open_for_reading(const record& wanted);
   [[nodiscard]] std::string path_of(const spill_file& file) const;
 
   [[nodiscard]] std::uint64_t live_bytes() const noexcept {
@@ -12544,6 +12611,9 @@ class spill_files {
     std::uint64_t end;
   };
 
+  static constexpr std::size_t kept_open = 16;
+
+  void forget(spill_file& file) noexcept;
   [[nodiscard]] dead_range subtract(spill_file& file, const record& dead) noexcept;
   void remove(std::uint64_t number) const noexcept;
   void punch(std::uint64_t number, dead_range range) const noexcept;
@@ -12552,6 +12622,8 @@ class spill_files {
   mutable std::mutex mutex_;  // of what follows; no system call is made under it
   std::unordered_map<spill_file*, std::unique_ptr<spill_file>> files_;
   std::uint64_t last_number_ = 0;
+  std::array<spill_file*, kept_open> recent_{};  // whose `reading` is set
+  std::size_t oldest_ = 0;
   std::atomic<std::uint64_t> live_bytes_{0};
 };
 
@@ -12595,8 +12667,8 @@ class record_writer final : public byte_sink {
   [[nodiscard]] std::uint64_t durable() const noexcept { return durable_; }
 
  private:
-  /// The buffer is a window on the file: what will lie at an offset lies at the same distance from a
-  /// multiple of this. So writes end where pages end, and the kernel copies at its best.
+  /// The buffer is a window on the file: what will lie at an offset lies at the same distance from
+  /// a multiple of this. So writes end where pages end, and the kernel copies at its best.
   static constexpr std::size_t window_bytes = std::size_t{1} << 20;
   /// Pieces from this size on are written from where they lie.
   static constexpr std::size_t direct_bytes = std::size_t{256} << 10;
@@ -12681,8 +12753,8 @@ struct statistics {
 /// Tracks objects and keeps what they hold within a budget. All functions may be called from any
 /// thread at any time, but for `relieve`, whose caller is called the courier below.
 ///
-/// Never holds a lock while it runs a value's functions, the log or `wake_courier`, so a destructor
-/// may drop the handles of other objects. A serializer must not wait for the store's own thread.
+/// Runs a value's functions without a lock that any other call needs, so a destructor may drop the
+/// handles of other objects; and calls `wake_courier` without any.
 class object_store {
  public:
   explicit object_store(options settings, const io_calls& calls = system_io);
@@ -12704,10 +12776,12 @@ class object_store {
   /// Over the limit it blocks until the courier has made room, or has found that all else is
   /// pinned: then the store goes over. Throws `out_of_memory_error` when the value alone is larger
   /// than the limit, or when room is needed and spilling fails; then the value is not tracked and
-  /// remains the caller's. Never blocks on the courier's own thread.
+  /// remains the caller's. The courier's own thread does not wait for itself: it makes the room, or
+  /// within `relieve` goes over.
   [[nodiscard]] entry* insert(void* value, const value_operations& operations, object_id id);
 
-  /// Makes the value resident and keeps it so until `unpin`. One atomic addition if it is in memory.
+  /// Makes the value resident and keeps it so until `unpin`. One atomic addition if it is in
+  /// memory.
   ///
   /// Else it is read back on this thread, over the limit after waiting for room as `insert` does (a
   /// full disk does not keep what is stored from being read), while others who want it wait.
@@ -12717,7 +12791,8 @@ class object_store {
     // Acquire pairs with the release by which a restoring thread made the value resident. A state
     // below `in_memory` means that the value cannot be evicted any more: see `entry`.
     const std::uint64_t before = object.state_.fetch_add(entry::one_pin, std::memory_order_acquire);
-    if (before >= entry::in_memory) [[unlikely]] pin_absent(object);
+    if (before >= entry::in_memory) [[unlikely]]
+      pin_absent(object);
   }
 
   /// Gives a pin back; the object counts as used just now.
@@ -12763,6 +12838,7 @@ class object_store {
   struct candidate {
     std::uint64_t used;
     entry* object;
+    std::size_t bytes;
     std::uint32_t index;
     std::uint8_t shard_index;
   };
@@ -12934,9 +13010,8 @@ std::string object_store::await_room(urgency why) {
     if (help_oneself) relieve();
     if (wake) options_.wake_courier(options_.context);
     lock.lock();
-    relieved_.wait(lock, [&] {
-      return completed_ >= ticket || (why == urgency::known && has_room());
-    });
+    relieved_.wait(lock,
+                   [&] { return completed_ >= ticket || (why == urgency::known && has_room()); });
     if (has_room()) return {};
     if (!failure_.empty()) return failure_;
     // All else is pinned; or there was room, and others were quicker: once more.
@@ -12964,9 +13039,7 @@ void object_store::unpinned_over_limit() noexcept {
 /// wakes at the latest when the pass that it has asked for ends.
 void object_store::room_was_made() noexcept {
   if (waiting_.load(std::memory_order_relaxed) == 0 || pressure() > options_.memory_limit) return;
-  {
-    const std::lock_guard lock(relief_mutex_);
-  }
+  { const std::lock_guard lock(relief_mutex_); }
   relieved_.notify_all();
 }
 
@@ -13036,6 +13109,8 @@ std::string remedy(int code) {
     case EROFS:
     case ENOTDIR:
     case ENOENT:
+    case ENOLCK:
+    case EOPNOTSUPP:
       return "; choose another place with config::spill_directory or RAY_SPILL_DIR";
     default:
       return {};
@@ -13103,20 +13178,20 @@ void write_all(const io_calls& calls, int file, std::span<const std::byte> first
   }
 }
 
-std::size_t read_up_to(const io_calls& calls, int file, std::span<std::byte> bytes,
-                       std::uint64_t offset, const std::string& path) {
+read_result read_up_to(const io_calls& calls, int file, std::span<std::byte> bytes,
+                       std::uint64_t offset) noexcept {
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t result = calls.read(file, bytes.data() + done, bytes.size() - done,
                                       static_cast<off_t>(offset + done));
     if (result < 0) {
       if (errno == EINTR) continue;
-      throw spill_failure("read", path, errno);
+      return {done, errno};
     }
     if (result == 0) break;
     done += static_cast<std::size_t>(result);
   }
-  return done;
+  return {done, 0};
 }
 
 bool reserve_space(int file, std::uint64_t begin, std::uint64_t end) noexcept {
@@ -13197,8 +13272,8 @@ std::string too_large(object_id id, const value_operations& operations, std::siz
 std::string no_room(object_id id, const value_operations& operations, std::size_t limit,
                     std::string_view why) {
   return "no room for " + object_named(id, operations) + ": the object store of " +
-         describe_bytes(limit) + " is full, and what it holds cannot be spilled: " +
-         std::string(why);
+         describe_bytes(limit) +
+         " is full, and what it holds cannot be spilled: " + std::string(why);
 }
 
 std::string no_memory(object_id id, const value_operations& operations, std::size_t bytes) {
@@ -13208,8 +13283,8 @@ std::string no_memory(object_id id, const value_operations& operations, std::siz
 }
 
 std::string unreadable(object_id id, const value_operations& operations, std::string_view why) {
-  return object_named(id, operations) + " was spilled and cannot be read back: " +
-         std::string(why) + "; make the object again";
+  return object_named(id, operations) +
+         " was spilled and cannot be read back: " + std::string(why) + "; make the object again";
 }
 
 std::string not_loadable(object_id id, const value_operations& operations, std::string_view why) {
@@ -13236,9 +13311,9 @@ std::string cannot_spill(std::size_t limit, std::string_view why) {
 
 
 // ---- src/store/record_reader.hpp
-/// Reads one record back: from its file in chunks, each verified before the deserializer sees a byte
-/// of it. Where the deserializer asks for a whole chunk or more, it is read straight to where it
-/// goes; the rest passes through a buffer of one chunk.
+/// Reads one record back: from its file in chunks, each verified before the deserializer sees a
+/// byte of it. Where the deserializer asks for a whole chunk or more, it is read straight to where
+/// it goes; the rest passes through a buffer of one chunk.
 
 
 
@@ -13249,8 +13324,7 @@ namespace ray::detail::store {
 class record_reader final : public byte_source {
  public:
   /// Opens the file and checks that the record is the one of `id`. Throws `spill_failure`.
-  record_reader(const spill_files& files, const io_calls& calls, const record& wanted,
-                object_id id);
+  record_reader(spill_files& files, const io_calls& calls, const record& wanted, object_id id);
 
   /// Throws `spill_failure` for what is wrong with the file, also remembered in `failure()`, and
   /// `serialization_error` when the value asks for more than was written.
@@ -13276,10 +13350,10 @@ class record_reader final : public byte_source {
   void verify(std::span<const std::byte> bytes, std::uint64_t position);
   [[noreturn]] void fail(const std::string& why);
 
+  const spill_files& files_;
   const io_calls& calls_;
   const record record_;
-  const std::string path_;
-  const file_descriptor file_;
+  const std::shared_ptr<const file_descriptor> file_;
   std::unique_ptr<std::byte[]> small_;   // a whole small record
   page_buffer chunk_;                    // or a chunk of a large one
   std::span<const std::byte> buffered_;  // verified and not yet read
@@ -13345,7 +13419,8 @@ entry* object_store::insert(void* value, const value_operations& operations, obj
     throw;
   }
   entry* const tracked = object.release();
-  if (pressure() > options_.memory_limit) [[unlikely]] request_relief();
+  if (pressure() > options_.memory_limit) [[unlikely]]
+    request_relief();
   return tracked;
 }
 
@@ -13592,12 +13667,9 @@ std::size_t memory_sampler::resident_size() const noexcept {
 
 namespace ray::detail::store {
 
-record_reader::record_reader(const spill_files& files, const io_calls& calls, const record& wanted,
+record_reader::record_reader(spill_files& files, const io_calls& calls, const record& wanted,
                              object_id id)
-    : calls_(calls),
-      record_(wanted),
-      path_(files.path_of(*wanted.file)),
-      file_(files.open_for_reading(wanted)) {
+    : files_(files), calls_(calls), record_(wanted), file_(files.open_for_reading(wanted)) {
   const auto extent = static_cast<std::size_t>(record_.extent());
   if (extent <= chunk_bytes) {
     // All in one read.
@@ -13617,15 +13689,15 @@ record_reader::record_reader(const spill_files& files, const io_calls& calls, co
   read_exactly(table, record_.begin() + record_.length);
   take_table(table);
   // The kernel reads further ahead, for what is no longer in its cache.
-  ::posix_fadvise(file_.get(), static_cast<off_t>(record_.offset), static_cast<off_t>(extent),
+  ::posix_fadvise(file_->get(), static_cast<off_t>(record_.offset), static_cast<off_t>(extent),
                   POSIX_FADV_SEQUENTIAL);
 }
 
 void record_reader::read(std::span<std::byte> bytes) {
   if (failure_) throw spill_failure(*failure_);
   if (bytes.size() > remaining()) {
-    throw serialization_error("a value asks for " + std::to_string(bytes.size()) +
-                              " bytes where " + std::to_string(remaining()) +
+    throw serialization_error("a value asks for " + std::to_string(bytes.size()) + " bytes where " +
+                              std::to_string(remaining()) +
                               " are left of what it wrote; its load must read what its save wrote");
   }
   while (!bytes.empty()) {
@@ -13681,8 +13753,8 @@ void record_reader::verify(std::span<const std::byte> bytes, std::uint64_t posit
   const std::uint64_t first_chunk = record_.begin() / chunk_bytes;
   while (!bytes.empty()) {
     const std::uint64_t offset = record_.begin() + position;
-    const auto size = std::min(bytes.size(),
-                               static_cast<std::size_t>(chunk_bytes - offset % chunk_bytes));
+    const auto size =
+        std::min(bytes.size(), static_cast<std::size_t>(chunk_bytes - offset % chunk_bytes));
     const auto index = static_cast<std::size_t>(offset / chunk_bytes - first_chunk);
     if (checksum_of(bytes.first(size)) != sums_[index]) {
       fail("the checksum of its bytes from " + std::to_string(position) + " to " +
@@ -13694,15 +13766,14 @@ void record_reader::verify(std::span<const std::byte> bytes, std::uint64_t posit
 }
 
 void record_reader::read_exactly(std::span<std::byte> bytes, std::uint64_t offset) {
-  std::size_t found = 0;
-  try {
-    found = read_up_to(calls_, file_.get(), bytes, offset, path_);
-  } catch (const spill_failure& failed) {
+  const read_result result = read_up_to(calls_, file_->get(), bytes, offset);
+  if (result.error != 0) {
+    const spill_failure failed("read", files_.path_of(*record_.file), result.error);
     failure_ = failed.what();
-    throw;
+    throw failed;
   }
-  if (found != bytes.size()) {
-    fail("the file ends at byte " + std::to_string(offset + found));
+  if (result.size != bytes.size()) {
+    fail("the file ends at byte " + std::to_string(offset + result.size));
   }
 }
 
@@ -13724,8 +13795,9 @@ void record_reader::take_table(std::span<const std::byte> bytes) {
 }
 
 void record_reader::fail(const std::string& why) {
-  failure_ = "the record at byte " + std::to_string(record_.offset) + " of spill file " + path_ +
-             " is damaged: " + why + "; the disk, or a program that writes to this file, is at fault";
+  failure_ = "the record at byte " + std::to_string(record_.offset) + " of spill file " +
+             files_.path_of(*record_.file) + " is damaged: " + why +
+             "; the disk, or a program that writes to this file, is at fault";
   throw spill_failure(*failure_);
 }
 
@@ -13744,8 +13816,8 @@ record_writer::~record_writer() = default;
 
 void record_writer::begin(object_id id, std::size_t expected) {
   if (buffer_ == nullptr) buffer_ = make_page_buffer(window_bytes);
-  const bool full = end_ >= spill_files::full_size ||
-                    (end_ > 0 && expected > spill_files::full_size - end_);
+  const bool full =
+      end_ >= spill_files::full_size || (end_ > 0 && expected > spill_files::full_size - end_);
   if (file_ != nullptr && full) {
     flush();
     give_up_file();
@@ -13933,8 +14005,8 @@ void record_writer::close_streamed_chunk() {
   streamed_ = false;
 }
 
-/// Cuts off what is reserved, or has failed, behind the last record. That this may not work is of no
-/// account: the file has an end of its own, the store's books.
+/// Cuts off what is reserved, or has failed, behind the last record. That this may not work is of
+/// no account: the file has an end of its own, the store's books.
 void record_writer::give_up_file() noexcept {
   if (file_ == nullptr) return;
   [[maybe_unused]] const int ignored = ::ftruncate(descriptor_.get(), static_cast<off_t>(flushed_));
@@ -13946,8 +14018,8 @@ void record_writer::give_up_file() noexcept {
 
 // ---- src/store/relief.cpp
 /// What the courier does: looks how large the values are that nobody has measured, takes the least
-/// recently used that nothing pins, writes them to spill files, and destroys each once its bytes are
-/// in the file.
+/// recently used that nothing pins, writes them to spill files, and destroys each once its bytes
+/// are in the file.
 
 
 
@@ -13965,19 +14037,30 @@ class counting_sink final : public byte_sink {
   std::size_t count_ = 0;
 };
 
+/// A copy of `text`, or what needs no allocation.
+std::string held(const char* text) noexcept {
+  try {
+    return text;
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
+  }
+}
+
 /// What the exception being handled says.
-std::string current_reason() {
+std::string current_reason() noexcept {
   try {
     throw;
+  } catch (const std::bad_alloc&) {
+    return held("out of memory");
   } catch (const std::exception& thrown) {
-    return thrown.what();
+    return held(thrown.what());
   } catch (...) {
-    return "an exception that is no std::exception";
+    return held("an exception that is no std::exception");
   }
 }
 
 /// Whether the exception being handled is `std::bad_alloc`.
-bool out_of_memory() {
+bool out_of_memory() noexcept {
   try {
     throw;
   } catch (const std::bad_alloc&) {
@@ -13990,6 +14073,8 @@ bool out_of_memory() {
 /// Larger values come from the system and go back to it when freed; only what was carved out of the
 /// heap may stay with the allocator. It is glibc's largest threshold between the two.
 constexpr std::size_t mapped_alone = std::size_t{32} << 20;
+/// Takes long enough to write that others should not wait for it.
+constexpr std::size_t large_object = std::size_t{1} << 20;
 /// As much as this freed in smaller pieces is worth a walk over the heap.
 constexpr std::size_t worth_trimming = std::size_t{32} << 20;
 
@@ -14057,10 +14142,8 @@ std::string object_store::run_pass() noexcept {
         spill_down();
       }
     }
-  } catch (const std::bad_alloc&) {
-    failure = "the system gives no memory to spill with";  // short enough to need none
-  } catch (const std::exception& failed) {
-    failure = failed.what();
+  } catch (...) {
+    failure = current_reason();
   }
   if (!failure.empty()) drop_batch();
   set_frozen(false);
@@ -14083,10 +14166,9 @@ void object_store::spill_down() {
   const auto later = [](const candidate& left, const candidate& right) {
     return left.used > right.used;
   };
-  // A round that evicts nothing, because all is pinned or in steady use, is the last.
-  for (std::uint64_t before = ~std::uint64_t{0}, now = spills_.load(std::memory_order_relaxed);
-       now != before && pressure() > options_.memory_limit;) {
-    before = now;
+  std::uint64_t before = 0;
+  do {
+    before = spills_.load(std::memory_order_relaxed);
     // A heap: a million objects may be tracked where a few need to go.
     std::vector<candidate> oldest = collect(&object_store::may_be_spilled);
     std::make_heap(oldest.begin(), oldest.end(), later);
@@ -14097,8 +14179,8 @@ void object_store::spill_down() {
     }
     writer_.flush();
     evict_durable();
-    now = spills_.load(std::memory_order_relaxed);
-  }
+    // A round that evicts nothing, because all is pinned or in steady use, is the last.
+  } while (pressure() > options_.memory_limit && spills_.load(std::memory_order_relaxed) != before);
 }
 
 /// Serializes the values whose size nobody knows into a counter, pinned ones too: reading is safe.
@@ -14111,6 +14193,9 @@ void object_store::measure() {
     std::optional<std::string> failed;
     try {
       object.operations_->save(object.value_, sink);
+    } catch (const std::bad_alloc&) {
+      settle(object, entry::saving, entry::resident);
+      continue;  // it may be luckier in the next pass
     } catch (...) {
       failed = current_reason();
     }
@@ -14132,7 +14217,7 @@ void object_store::measure() {
 /// memory of its own too.
 void object_store::calibrate() noexcept {
   const std::size_t counted = counted_bytes_.load(std::memory_order_relaxed);
-  if (counted < options_.memory_limit / 64) return;
+  if (counted == 0 || counted < options_.memory_limit / 64) return;
   const std::size_t exact = exact_bytes_.load(std::memory_order_relaxed);
   const std::size_t grown = sampler_.growth();
   const std::size_t theirs = grown > exact ? grown - exact : 0;
@@ -14162,7 +14247,7 @@ std::vector<object_store::candidate> object_store::collect(
     for (const entry* object : part.entries) {
       if (object == nullptr || !wanted(*object)) continue;
       found.push_back({object->used_.load(std::memory_order_relaxed), const_cast<entry*>(object),
-                       object->index_, object->shard_});
+                       object->size_, object->index_, object->shard_});
     }
   }
   return found;
@@ -14182,6 +14267,11 @@ bool object_store::begin_saving(const candidate& noted) noexcept {
 /// Writes the object's record, if it has none, and has it evicted as soon as that is in the file.
 /// Throws when the disk is at fault, so that no object could be spilled.
 void object_store::spill(const candidate& noted) {
+  // Nobody who erases a small object shall wait for a large one to be written.
+  if (noted.bytes >= large_object && !batch_.empty()) {
+    writer_.flush();
+    evict_durable();
+  }
   // What can throw comes before the phase is taken.
   if (batch_.size() == batch_.capacity()) batch_.reserve(2 * batch_.size() + 64);
   if (!begin_saving(noted)) return;
@@ -14372,8 +14462,7 @@ void remove_directory(int users_directory, int directory, const std::string& nam
 }
 
 void remove_if_dead(int users_directory, const std::string& name) {
-  const file_descriptor directory =
-      open_at(users_directory, name.c_str(), O_RDONLY | O_DIRECTORY);
+  const file_descriptor directory = open_at(users_directory, name.c_str(), O_RDONLY | O_DIRECTORY);
   if (!directory.valid()) return;
   const file_descriptor lock = open_at(directory.get(), lock_name, O_RDWR);
   if (!lock.valid()) {
@@ -14526,9 +14615,8 @@ spill_files::opened spill_files::begin_file() {
     const std::lock_guard lock(mutex_);
     made->number = ++last_number_;
   }
-  file_descriptor descriptor =
-      open_at(directory_.descriptor(), file_name(made->number).text.data(),
-              O_WRONLY | O_CREAT | O_EXCL, 0600);
+  file_descriptor descriptor = open_at(directory_.descriptor(), file_name(made->number).text.data(),
+                                       O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (!descriptor.valid()) throw spill_failure("make the spill file", path_of(*made), errno);
   spill_file* const file = made.get();
   const std::lock_guard lock(mutex_);
@@ -14543,7 +14631,7 @@ void spill_files::seal(spill_file& file) noexcept {
     file.sealed = true;
     if (file.live != 0) return;
     number = file.number;
-    files_.erase(&file);
+    forget(file);
   }
   remove(number);
 }
@@ -14573,9 +14661,10 @@ void spill_files::discard(const record& dead) noexcept {
     number = file.number;
     range = subtract(file, dead);
     gone = file.sealed && file.live == 0;
-    if (gone) files_.erase(dead.file);
+    if (gone) forget(file);
   }
-  // From here the file may already be gone: its number is all that is used, and is never used again.
+  // From here the file may already be gone: its number is all that is used, and is never used
+  // again.
   if (gone) {
     remove(number);
   } else if (range.begin < range.end) {
@@ -14604,11 +14693,30 @@ spill_files::dead_range spill_files::subtract(spill_file& file, const record& de
   return range;
 }
 
-file_descriptor spill_files::open_for_reading(const record& wanted) const {
-  file_descriptor file = open_at(directory_.descriptor(),
-                                 file_name(wanted.file->number).text.data(), O_RDONLY);
-  if (!file.valid()) throw spill_failure("open", path_of(*wanted.file), errno);
-  return file;
+std::shared_ptr<const file_descriptor> spill_files::open_for_reading(const record& wanted) {
+  spill_file& file = *wanted.file;
+  {
+    const std::lock_guard lock(mutex_);
+    if (file.reading != nullptr) return file.reading;
+  }
+  auto opened = std::make_shared<const file_descriptor>(
+      open_at(directory_.descriptor(), file_name(file.number).text.data(), O_RDONLY));
+  if (!opened->valid()) throw spill_failure("open", path_of(file), errno);
+  std::shared_ptr<const file_descriptor> former;  // closed without the lock
+  const std::lock_guard lock(mutex_);
+  if (file.reading == nullptr) {
+    spill_file*& place = recent_[oldest_];
+    if (place != nullptr) former = std::move(place->reading);
+    place = &file;
+    file.reading = opened;
+    oldest_ = (oldest_ + 1) % kept_open;
+  }
+  return opened;
+}
+
+void spill_files::forget(spill_file& file) noexcept {
+  if (file.reading != nullptr) *std::find(recent_.begin(), recent_.end(), &file) = nullptr;
+  files_.erase(&file);
 }
 
 std::string spill_files::path_of(const spill_file& file) const {
@@ -16982,45 +17090,6 @@ void interrupts::reach_all() noexcept {
 
 }  // namespace ray::detail
 
-// ---- src/runtime/cluster.cpp
-
-
-namespace ray {
-namespace {
-
-node_info info_of(const detail::head::node_view& view) {
-  // The idle tokens of the pool are granted to it, but nobody uses them.
-  detail::head::resource_set available = view.available;
-  available += detail::head::resource_set(detail::core::get().pool.idle_tokens());
-  return {view.id, view.address, true, view.resources.to_map(), available.to_map(), view.labels};
-}
-
-/// Zero is part of the answer here: programs index it.
-std::map<std::string, double> with_zeros(std::map<std::string, double> found,
-                                         const std::map<std::string, double>& names) {
-  for (const auto& [name, value] : names) found.try_emplace(name, 0.0);
-  return found;
-}
-
-}  // namespace
-
-std::vector<node_info> nodes() {
-  std::vector<node_info> all;
-  for (const auto& view : detail::core::get().scheduler.nodes()) all.push_back(info_of(view));
-  for (auto& one : all) one.available = with_zeros(std::move(one.available), one.resources);
-  return all;
-}
-
-node_info this_node() { return nodes().front(); }
-
-std::map<std::string, double> cluster_resources() {
-  return detail::core::get().scheduler.total_resources().to_map();
-}
-
-std::map<std::string, double> available_resources() { return this_node().available; }
-
-}  // namespace ray
-
 // ---- src/runtime/command_line.cpp
 // A table has a row for each option: its name, its line in the help, what is expected of a value,
 // and the function that lays a value over the settings. Taking options out, the help and the error
@@ -17750,91 +17819,6 @@ void clear_exported() noexcept {
 
 }  // namespace ray::detail
 
-// ---- src/runtime/loop.cpp
-
-
-
-
-namespace ray::detail {
-namespace {
-
-/// A loop under way. Helpers that begin after the end find no chunk left; they share the state, so
-/// they may come at any time.
-struct loop_state {
-  std::size_t size;
-  std::size_t grain;
-  void (*body)(void*, std::size_t, std::size_t);
-  void* context;
-  // The next index that nobody has taken. Relaxed: it only deals out numbers; the futures of the
-  // helpers order what the body wrote before the caller's return.
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr error;  // the first
-
-  void work() noexcept {
-    while (true) {
-      const std::size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
-      if (begin >= size) return;
-      try {
-        body(context, begin, std::min(size - begin, grain) + begin);
-      } catch (...) {
-        next.store(size, std::memory_order_relaxed);
-        const std::lock_guard lock(mutex);
-        if (error == nullptr) error = std::current_exception();
-      }
-    }
-  }
-};
-
-/// The body of a helper's task. It never leaves the process.
-class helper_body {
- public:
-  explicit helper_body(loop_state& loop) : loop_(&loop) {}
-  void operator()() { loop_->work(); }
-  [[nodiscard]] static object* pending() noexcept { return nullptr; }
-  static void await_arguments(ray::detail::task*) noexcept {}
-  static std::string name() { return "parallel_for"; }
-
- private:
-  loop_state* loop_;
-};
-
-}  // namespace
-
-void run_chunks(std::size_t size, std::size_t grain,
-                void (*body)(void*, std::size_t, std::size_t), void* context) {
-  require_session();
-  if (size == 0) return;
-  loop_state loop{size, grain, body, context, {0}, {}, {}};
-  const auto slots = static_cast<std::size_t>(
-      std::max<std::int64_t>(1, core::get().options.num_cpus.units() / amount::units_per_one));
-  const std::size_t chunks = (size + grain - 1) / grain;
-  std::vector<future<void>> helpers;
-  const std::size_t own = current_task != nullptr ? 1 : 0;
-  for (std::size_t i = own; i < std::min(slots, chunks); ++i) {
-    helpers.push_back(submit_body<helper_body>(nothing_to_prepare(), loop));
-  }
-  // A task goes on under its own slot; another thread works when there is a free one, which a get
-  // of an unbegun helper finds out.
-  if (current_task != nullptr) loop.work();
-  for (const auto& one : helpers) {
-    // Not a plain get: the loop's state must outlive all helpers, whatever happens.
-    while (!one.ready()) {
-      try {
-        one.wait();
-      } catch (...) {
-        loop.next.store(size, std::memory_order_relaxed);
-        const std::lock_guard lock(loop.mutex);
-        if (loop.error == nullptr) loop.error = std::current_exception();
-        cancel(one);
-      }
-    }
-  }
-  if (loop.error != nullptr) std::rethrow_exception(loop.error);
-}
-
-}  // namespace ray::detail
-
 // ---- src/runtime/meeting.cpp
 
 
@@ -17884,41 +17868,6 @@ void throw_queue_timeout(const char* what, duration timeout) {
 }
 
 }  // namespace ray::detail
-
-namespace ray {
-
-barrier::barrier(std::size_t count) : state_(std::make_shared<state>()) {
-  detail::require_session();
-  if (count == 0) throw usage_error("ray::barrier: a barrier of 0 would never open; give a count");
-  state_->count = count;
-}
-
-void barrier::arrive_and_wait() const {
-  if (state_ == nullptr) detail::throw_empty_handle("barrier");
-  detail::require_session();
-  state& own = *state_;
-  std::size_t round = 0;
-  const bool last = own.meeting.change([&] {
-    round = own.round;
-    if (++own.arrived < own.count) return false;
-    own.arrived = 0;
-    ++own.round;
-    return true;
-  });
-  if (last) return;
-  try {
-    own.meeting.wait(forever, "the others at a barrier", [&] { return own.round != round; });
-  } catch (...) {
-    // This one does not wait any more: the others need another in its place.
-    own.meeting.change([&] {
-      if (own.round == round) --own.arrived;
-      return false;
-    });
-    throw;
-  }
-}
-
-}  // namespace ray
 
 // ---- src/runtime/messages.cpp
 
@@ -18341,82 +18290,6 @@ std::uint64_t object::id() noexcept {
 }
 
 }  // namespace ray::detail
-
-// ---- src/runtime/placement.cpp
-
-// ---- src/runtime/signal.hpp
-/// An object without a value that the runtime itself ends: a placement group's readiness.
-
-
-namespace ray::detail {
-
-/// Not ready; ended by `publish(0)` or `fail`.
-[[nodiscard]] object_handle make_signal();
-
-}  // namespace ray::detail
-
-
-
-namespace ray {
-namespace {
-
-detail::group_state& require(const std::shared_ptr<detail::group_state>& state, const char* what) {
-  if (state == nullptr) {
-    throw usage_error(std::string("ray: an empty placement group was used (") + what +
-                      "): make one with its bundles, ray::placement_group pg({{.num_cpus = 2}})");
-  }
-  return *state;
-}
-
-}  // namespace
-
-placement_group::placement_group(std::initializer_list<resource_bundle> bundles, strategy how) {
-  create({bundles.begin(), bundles.end()}, how);
-}
-
-placement_group::placement_group(std::vector<resource_bundle> bundles, strategy how) {
-  create(bundles, how);
-}
-
-void placement_group::create(const std::vector<resource_bundle>& bundles, strategy how) {
-  detail::require_session();
-  auto state = std::make_shared<detail::group_state>();
-  state->id = {detail::process_id_prefix(), detail::next_id()};
-  state->bundles = bundles.size();
-  std::vector<detail::head::bundle_spec> specs;
-  for (const auto& one : bundles) {
-    specs.push_back({detail::head::resource_set(one.num_cpus, one.num_gpus, one.memory,
-                                                one.resources),
-                     one.labels});
-  }
-  auto ready = detail::make_signal();
-  state->ready = ready;
-  detail::core::get().scheduler.create_group(
-      state->id, std::move(specs), static_cast<detail::head::group_strategy>(how),
-      std::move(ready));
-  state_ = std::move(state);
-}
-
-future<void> placement_group::ready() const {
-  return detail::future_access::make<void>(require(state_, "ready").ready);
-}
-
-placement_bundle placement_group::bundle(std::size_t index) const {
-  const auto& state = require(state_, "bundle");
-  if (index >= state.bundles) {
-    throw usage_error("ray: placement group (" + to_string(state.id) + ") has " +
-                      std::to_string(state.bundles) + " bundles, so there is no bundle " +
-                      std::to_string(index));
-  }
-  return {state_, index};
-}
-
-void placement_group::remove() const {
-  detail::require_session();
-  detail::core::get().scheduler.remove_group(require(state_, "remove").id);
-}
-
-}  // namespace ray
 
 // ---- src/runtime/placement_spec.cpp
 
@@ -18903,59 +18776,6 @@ head::resource_set scheduling::available_resources() {
 
 }  // namespace ray::detail
 
-// ---- src/runtime/session.cpp
-
-
-
-
-namespace ray {
-namespace {
-
-/// `std::exit` ends the session too. Registered once, before the first session's threads exist.
-void shut_down_at_exit() {
-  static std::once_flag once;
-  std::call_once(once, [] { std::atexit([] { detail::core::get().stop(); }); });
-}
-
-}  // namespace
-
-session init(config options) {
-  detail::core::get().start(detail::runtime::resolve_options(options));
-  shut_down_at_exit();
-  return session(true);
-}
-
-session init(int& argc, char**& argv, config options) {
-  detail::core::get().start(detail::runtime::resolve_options(argc, argv, options));
-  shut_down_at_exit();
-  return session(true);
-}
-
-bool is_initialized() noexcept { return detail::core::get().running(); }
-
-void shutdown() {
-  if (detail::current_task != nullptr || detail::exec::pool::this_worker() != nullptr) {
-    throw usage_error(
-        "ray::shutdown: called by a task, which would wait for itself; call it from main, or let "
-        "the session object end");
-  }
-  detail::core::get().stop();
-}
-
-session::~session() {
-  if (owns_) detail::core::get().stop();
-}
-
-session& session::operator=(session&& other) noexcept {
-  if (this != &other) {
-    if (owns_) detail::core::get().stop();
-    owns_ = std::exchange(other.owns_, false);
-  }
-  return *this;
-}
-
-}  // namespace ray
-
 // ---- src/runtime/session_options.cpp
 // Three steps: what the program asks for is checked, a cluster is refused, and what is still open
 // is filled in from the environment and the machine. The functions named `decide_` do the last,
@@ -19158,6 +18978,17 @@ session_options resolve_options(const config& given, const environment& variable
 }  // namespace ray::detail::runtime
 
 // ---- src/runtime/signal.cpp
+// ---- src/runtime/signal.hpp
+/// An object without a value that the runtime itself ends: a placement group's readiness.
+
+
+namespace ray::detail {
+
+/// Not ready; ended by `publish(0)` or `fail`.
+[[nodiscard]] object_handle make_signal();
+
+}  // namespace ray::detail
+
 
 
 namespace ray::detail {
@@ -19254,7 +19085,6 @@ stream_core::~stream_core() {
 
 void stream_core::connect(object_handle producer) {
   producer_ = std::move(producer);
-  capacity_ = stream_buffer_of(producer_.get());
   end_.context = this;
   end_.notify = [](waiter* from, object*) noexcept {
     auto* self = static_cast<stream_core*>(from->context);
@@ -19562,82 +19392,6 @@ void dismantle(task* one) noexcept {
 }
 
 }  // namespace ray::detail
-
-// ---- src/runtime/this_task.cpp
-
-
-
-namespace ray::this_task {
-
-namespace {
-
-using detail::current_task;
-
-const detail::task_extra* extra() noexcept {
-  return current_task != nullptr ? current_task->extra() : nullptr;
-}
-
-const task_options* options() noexcept {
-  const auto* one = extra();
-  return one != nullptr && one->settings != nullptr ? &one->settings->options : nullptr;
-}
-
-}  // namespace
-
-task_id id() {
-  if (current_task == nullptr) {
-    const job_id job = detail::core::get().job;
-    return {job.high, job.low};
-  }
-  return {detail::process_id_prefix(), current_task->id()};
-}
-
-std::string name() {
-  if (current_task == nullptr) return "driver";
-  const auto* given = options();
-  return given != nullptr && !given->name.empty() ? given->name : current_task->operations().name();
-}
-
-int attempt() { return extra() != nullptr ? extra()->attempt : 0; }
-
-node_id node() {
-  detail::require_session();
-  return detail::core::get().node;
-}
-
-std::stop_token stop_token() {
-  auto& runtime = detail::core::get();
-  if (current_task == nullptr) {
-    // The driver's: asked to stop never, since the session ends with it.
-    static const std::stop_source driver;
-    return driver.get_token();
-  }
-  detail::task_extra& own = detail::extra_of(current_task);
-  if (!own.stop) {
-    own.stop.emplace();
-    own.stop_registration.owner = current_task;
-    own.stop_registration.source = &*own.stop;
-    runtime.interruptions.add(own.stop_registration);
-    // Who cancelled before this was registered did not find it.
-    if (runtime.stopping() || detail::end_if_cancelled(current_task)) own.stop->request_stop();
-  }
-  return own.stop->get_token();
-}
-
-std::vector<int> gpu_ids() { return {}; }
-
-std::map<std::string, double> resources() {
-  detail::require_session();
-  if (current_task == nullptr) return {};
-  const auto* one = extra();
-  if (one != nullptr && one->actor != nullptr) {
-    return detail::spec_of(one->actor->options(), "an actor").resources.to_map();
-  }
-  const auto* given = options();
-  return detail::spec_of(given != nullptr ? *given : task_options(), "a task").resources.to_map();
-}
-
-}  // namespace ray::this_task
 
 // ---- src/runtime/timers.cpp
 
@@ -19979,5 +19733,361 @@ bool completion_queue::next(std::size_t& index) {
 }
 
 }  // namespace ray::detail
+
+// ---- src/api/barrier.cpp
+
+
+namespace ray {
+
+barrier::barrier(std::size_t count) : state_(std::make_shared<state>()) {
+  detail::require_session();
+  if (count == 0) throw usage_error("ray::barrier: a barrier of 0 would never open; give a count");
+  state_->count = count;
+}
+
+void barrier::arrive_and_wait() const {
+  if (state_ == nullptr) detail::throw_empty_handle("barrier");
+  detail::require_session();
+  state& own = *state_;
+  std::size_t round = 0;
+  const bool last = own.meeting.change([&] {
+    round = own.round;
+    if (++own.arrived < own.count) return false;
+    own.arrived = 0;
+    ++own.round;
+    return true;
+  });
+  if (last) return;
+  try {
+    own.meeting.wait(forever, "the others at a barrier", [&] { return own.round != round; });
+  } catch (...) {
+    // This one does not wait any more: the others need another in its place.
+    own.meeting.change([&] {
+      if (own.round == round) --own.arrived;
+      return false;
+    });
+    throw;
+  }
+}
+
+}  // namespace ray
+
+// ---- src/api/cluster.cpp
+
+
+namespace ray {
+namespace {
+
+node_info info_of(const detail::head::node_view& view) {
+  // The idle tokens of the pool are granted to it, but nobody uses them.
+  detail::head::resource_set available = view.available;
+  available += detail::head::resource_set(detail::core::get().pool.idle_tokens());
+  return {view.id, view.address, true, view.resources.to_map(), available.to_map(), view.labels};
+}
+
+/// Zero is part of the answer here: programs index it.
+std::map<std::string, double> with_zeros(std::map<std::string, double> found,
+                                         const std::map<std::string, double>& names) {
+  for (const auto& [name, value] : names) found.try_emplace(name, 0.0);
+  return found;
+}
+
+}  // namespace
+
+std::vector<node_info> nodes() {
+  std::vector<node_info> all;
+  for (const auto& view : detail::core::get().scheduler.nodes()) all.push_back(info_of(view));
+  for (auto& one : all) one.available = with_zeros(std::move(one.available), one.resources);
+  return all;
+}
+
+node_info this_node() { return nodes().front(); }
+
+std::map<std::string, double> cluster_resources() {
+  return detail::core::get().scheduler.total_resources().to_map();
+}
+
+std::map<std::string, double> available_resources() { return this_node().available; }
+
+}  // namespace ray
+
+// ---- src/api/loop.cpp
+
+
+
+
+namespace ray::detail {
+namespace {
+
+/// A loop under way. Helpers that begin after the end find no chunk left; they share the state, so
+/// they may come at any time.
+struct loop_state {
+  std::size_t size;
+  std::size_t grain;
+  void (*body)(void*, std::size_t, std::size_t);
+  void* context;
+  // The next index that nobody has taken. Relaxed: it only deals out numbers; the futures of the
+  // helpers order what the body wrote before the caller's return.
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr error;  // the first
+
+  void work() noexcept {
+    while (true) {
+      const std::size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
+      if (begin >= size) return;
+      try {
+        body(context, begin, std::min(size - begin, grain) + begin);
+      } catch (...) {
+        next.store(size, std::memory_order_relaxed);
+        const std::lock_guard lock(mutex);
+        if (error == nullptr) error = std::current_exception();
+      }
+    }
+  }
+};
+
+/// The body of a helper's task. It never leaves the process.
+class helper_body {
+ public:
+  explicit helper_body(loop_state& loop) : loop_(&loop) {}
+  void operator()() { loop_->work(); }
+  [[nodiscard]] static object* pending() noexcept { return nullptr; }
+  static void await_arguments(ray::detail::task*) noexcept {}
+  static std::string name() { return "parallel_for"; }
+
+ private:
+  loop_state* loop_;
+};
+
+}  // namespace
+
+void run_chunks(std::size_t size, std::size_t grain,
+                void (*body)(void*, std::size_t, std::size_t), void* context) {
+  require_session();
+  if (size == 0) return;
+  loop_state loop{size, grain, body, context, {0}, {}, {}};
+  const auto slots = static_cast<std::size_t>(
+      std::max<std::int64_t>(1, core::get().options.num_cpus.units() / amount::units_per_one));
+  const std::size_t chunks = (size + grain - 1) / grain;
+  std::vector<future<void>> helpers;
+  const std::size_t own = current_task != nullptr ? 1 : 0;
+  for (std::size_t i = own; i < std::min(slots, chunks); ++i) {
+    helpers.push_back(submit_body<helper_body>(nothing_to_prepare(), loop));
+  }
+  // A task goes on under its own slot; another thread works when there is a free one, which a get
+  // of an unbegun helper finds out.
+  if (current_task != nullptr) loop.work();
+  for (const auto& one : helpers) {
+    // Not a plain get: the loop's state must outlive all helpers, whatever happens.
+    while (!one.ready()) {
+      try {
+        one.wait();
+      } catch (...) {
+        loop.next.store(size, std::memory_order_relaxed);
+        const std::lock_guard lock(loop.mutex);
+        if (loop.error == nullptr) loop.error = std::current_exception();
+        cancel(one);
+      }
+    }
+  }
+  if (loop.error != nullptr) std::rethrow_exception(loop.error);
+}
+
+}  // namespace ray::detail
+
+// ---- src/api/placement.cpp
+
+
+
+namespace ray {
+namespace {
+
+detail::group_state& require(const std::shared_ptr<detail::group_state>& state, const char* what) {
+  if (state == nullptr) {
+    throw usage_error(std::string("ray: an empty placement group was used (") + what +
+                      "): make one with its bundles, ray::placement_group pg({{.num_cpus = 2}})");
+  }
+  return *state;
+}
+
+}  // namespace
+
+placement_group::placement_group(std::initializer_list<resource_bundle> bundles, strategy how) {
+  create({bundles.begin(), bundles.end()}, how);
+}
+
+placement_group::placement_group(std::vector<resource_bundle> bundles, strategy how) {
+  create(bundles, how);
+}
+
+void placement_group::create(const std::vector<resource_bundle>& bundles, strategy how) {
+  detail::require_session();
+  auto state = std::make_shared<detail::group_state>();
+  state->id = {detail::process_id_prefix(), detail::next_id()};
+  state->bundles = bundles.size();
+  std::vector<detail::head::bundle_spec> specs;
+  for (const auto& one : bundles) {
+    specs.push_back({detail::head::resource_set(one.num_cpus, one.num_gpus, one.memory,
+                                                one.resources),
+                     one.labels});
+  }
+  auto ready = detail::make_signal();
+  state->ready = ready;
+  detail::core::get().scheduler.create_group(
+      state->id, std::move(specs), static_cast<detail::head::group_strategy>(how),
+      std::move(ready));
+  state_ = std::move(state);
+}
+
+future<void> placement_group::ready() const {
+  return detail::future_access::make<void>(require(state_, "ready").ready);
+}
+
+placement_bundle placement_group::bundle(std::size_t index) const {
+  const auto& state = require(state_, "bundle");
+  if (index >= state.bundles) {
+    throw usage_error("ray: placement group (" + to_string(state.id) + ") has " +
+                      std::to_string(state.bundles) + " bundles, so there is no bundle " +
+                      std::to_string(index));
+  }
+  return {state_, index};
+}
+
+void placement_group::remove() const {
+  detail::require_session();
+  detail::core::get().scheduler.remove_group(require(state_, "remove").id);
+}
+
+}  // namespace ray
+
+// ---- src/api/session.cpp
+
+
+
+
+namespace ray {
+namespace {
+
+/// `std::exit` ends the session too. Registered once, before the first session's threads exist.
+void shut_down_at_exit() {
+  static std::once_flag once;
+  std::call_once(once, [] { std::atexit([] { detail::core::get().stop(); }); });
+}
+
+}  // namespace
+
+session init(config options) {
+  detail::core::get().start(detail::runtime::resolve_options(options));
+  shut_down_at_exit();
+  return session(true);
+}
+
+session init(int& argc, char**& argv, config options) {
+  detail::core::get().start(detail::runtime::resolve_options(argc, argv, options));
+  shut_down_at_exit();
+  return session(true);
+}
+
+bool is_initialized() noexcept { return detail::core::get().running(); }
+
+void shutdown() {
+  if (detail::current_task != nullptr || detail::exec::pool::this_worker() != nullptr) {
+    throw usage_error(
+        "ray::shutdown: called by a task, which would wait for itself; call it from main, or let "
+        "the session object end");
+  }
+  detail::core::get().stop();
+}
+
+session::~session() {
+  if (owns_) detail::core::get().stop();
+}
+
+session& session::operator=(session&& other) noexcept {
+  if (this != &other) {
+    if (owns_) detail::core::get().stop();
+    owns_ = std::exchange(other.owns_, false);
+  }
+  return *this;
+}
+
+}  // namespace ray
+
+// ---- src/api/this_task.cpp
+
+
+
+namespace ray::this_task {
+
+namespace {
+
+using detail::current_task;
+
+const detail::task_extra* extra() noexcept {
+  return current_task != nullptr ? current_task->extra() : nullptr;
+}
+
+const task_options* options() noexcept {
+  const auto* one = extra();
+  return one != nullptr && one->settings != nullptr ? &one->settings->options : nullptr;
+}
+
+}  // namespace
+
+task_id id() {
+  if (current_task == nullptr) {
+    const job_id job = detail::core::get().job;
+    return {job.high, job.low};
+  }
+  return {detail::process_id_prefix(), current_task->id()};
+}
+
+std::string name() {
+  if (current_task == nullptr) return "driver";
+  const auto* given = options();
+  return given != nullptr && !given->name.empty() ? given->name : current_task->operations().name();
+}
+
+int attempt() { return extra() != nullptr ? extra()->attempt : 0; }
+
+node_id node() {
+  detail::require_session();
+  return detail::core::get().node;
+}
+
+std::stop_token stop_token() {
+  auto& runtime = detail::core::get();
+  if (current_task == nullptr) {
+    // The driver's: asked to stop never, since the session ends with it.
+    static const std::stop_source driver;
+    return driver.get_token();
+  }
+  detail::task_extra& own = detail::extra_of(current_task);
+  if (!own.stop) {
+    own.stop.emplace();
+    own.stop_registration.owner = current_task;
+    own.stop_registration.source = &*own.stop;
+    runtime.interruptions.add(own.stop_registration);
+    // Who cancelled before this was registered did not find it.
+    if (runtime.stopping() || detail::end_if_cancelled(current_task)) own.stop->request_stop();
+  }
+  return own.stop->get_token();
+}
+
+std::vector<int> gpu_ids() { return {}; }
+
+std::map<std::string, double> resources() {
+  detail::require_session();
+  if (current_task == nullptr) return {};
+  const auto* one = extra();
+  if (one != nullptr && one->actor != nullptr) {
+    return detail::spec_of(one->actor->options(), "an actor").resources.to_map();
+  }
+  const auto* given = options();
+  return detail::spec_of(given != nullptr ? *given : task_options(), "a task").resources.to_map();
+}
+
+}  // namespace ray::this_task
 
 #endif  // RAY_IMPLEMENTATION

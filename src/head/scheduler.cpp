@@ -399,8 +399,8 @@ void scheduler::close_pool(place index, place node) {
   const std::vector<place> lines = one.lines;
   for (const place line : lines) {
     leave(line);
-    lines_[line]->missing = 0;
     lines_[line]->standing_slots = 0;
+    lines_[line]->missing = lines_[line]->standing ? -lines_[line]->granted : 0;
     move_to_node(line, node);
   }
   remove_pool(index);

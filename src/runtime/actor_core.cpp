@@ -482,10 +482,13 @@ void actor_core::execute_life(exec::job* item) noexcept {
 
 void actor_core::run_constructor() noexcept {
   std::exception_ptr error;
+  bool explained = false;  // `creation_failure` has said why
   auto* creation = static_cast<task*>(creation_.get());
   if (creation->claim()) {
     run_claimed(creation, 1);
     if ((creation->word() & object::failed) != 0) error = creation->error();
+    const std::lock_guard lock(mutex_);
+    explained = !reason_.empty();
   } else {
     error = construct_again();
   }
@@ -497,7 +500,8 @@ void actor_core::run_constructor() noexcept {
     life_queued_ = false;
     incarnation = incarnation_;
     if (error != nullptr) {
-      reason_ = reason = phase_ == phase::stopping ? reason_ : constructor_threw(error);
+      explained = explained || phase_ == phase::stopping;
+      reason_ = reason = explained ? reason_ : constructor_threw(error);
       phase_ = phase::ended;
       placed_ = false;
       fail_queued(after);
@@ -513,6 +517,14 @@ void actor_core::run_constructor() noexcept {
   }
   deliver(after);
   if (error != nullptr) core::get().scheduler.actor_died(id_, incarnation, reason, false);
+}
+
+std::exception_ptr actor_core::creation_failure(const std::exception_ptr& error) {
+  std::string reason = constructor_threw(error);
+  const std::string text = actor_died_message(describe(), reason);
+  const std::lock_guard lock(mutex_);
+  if (phase_ != phase::stopping) reason_ = std::move(reason);
+  return std::make_exception_ptr(actor_died_error(text));
 }
 
 /// Another incarnation: from the last checkpoint, else by the constructor again.

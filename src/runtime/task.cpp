@@ -169,7 +169,11 @@ bool run_claimed(task* one, std::uint64_t references) noexcept {
   current_task = outer;
   // A suspended task may already run, or have ended, on another thread.
   if (how == outcome::suspended) return false;
-  if (error != nullptr) [[unlikely]] fail_with(one, std::move(error));
+  if (error != nullptr) [[unlikely]] {
+    const task_extra* extra = one->extra();
+    const bool creates = extra != nullptr && extra->creates_actor;
+    fail_with(one, creates ? extra->actor->creation_failure(error) : std::move(error));
+  }
   complete(one, how, references);
   return true;
 }

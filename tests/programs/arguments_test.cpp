@@ -144,8 +144,6 @@ TEST_CASE("a parameter that is a future gets the handle; containers arrive as ha
     return all.size() + (all[0].ready() ? 100u : 0u);
   });
   CHECK(count(std::vector{late, late}).get() == 2);
-  auto by_wait = ray::remote([](ray::future<void> one) { return one.ready(); });
-  CHECK(by_wait(ray::when_all(std::vector<ray::future<void>>())).get() == true);
   at.open();
   auto sum = ray::remote([](const std::vector<int>& all) { return all[0] + all[1]; });
   CHECK(sum(ray::when_all(std::vector{late, late})).get() == 10);

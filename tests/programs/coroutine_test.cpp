@@ -21,7 +21,7 @@ int pass_then(const gate& at, int x) {
 struct living {
   int value = 7;
   living() = default;
-  explicit living(int number) : value(number) {}
+  living(int number) : value(number) {}
   living(const living&) = default;
   ~living() { value = -1; }
   template <typename Archive>

@@ -18,7 +18,8 @@ std::string text_of(Call&& call) {
     CHECK(typeid(error) == typeid(Error));
     return error.what();
   } catch (const std::exception& error) {
-    FAIL_CHECK("another error was thrown: " << error.what());
+    const std::string other = error.what();
+    FAIL_CHECK("another error was thrown: " << other);
     return error.what();
   }
   FAIL_CHECK("nothing was thrown");
