@@ -110,9 +110,18 @@ void pool::notify_slowly(std::uint64_t signals) {
   // Who gives a token up later looks for work afterwards, so none is lost here.
   if (tokens_.load(std::memory_order_relaxed) <= 0) return;
   if ((signals & idle_mask) != 0 && wake_one()) return;
-  if ((signals & may_grow) == 0) return;
-  if (thread_count() >= wanted_threads_ || !add_thread(true)) {
-    signals_.fetch_and(~may_grow, std::memory_order_relaxed);
+  if ((signals & may_grow) != 0) grow();
+}
+
+/// A token is free, and no thread is idle or looks for work: another one is needed if not all that
+/// were wanted have begun, or if some sleep in a wait.
+void pool::grow() {
+  const bool below = thread_count() < wanted_threads_;
+  if ((below || blocked_.load(std::memory_order_seq_cst) != 0) && add_thread(below)) return;
+  signals_.fetch_and(~may_grow, std::memory_order_seq_cst);
+  // Who blocks counts itself before it sets the flag: either we see it, or its flag comes later.
+  if (blocked_.load(std::memory_order_seq_cst) != 0) {
+    signals_.fetch_or(may_grow, std::memory_order_relaxed);
   }
 }
 
@@ -390,7 +399,10 @@ void pool::deposit(std::int64_t count) {
   tokens_.fetch_add(count, std::memory_order_seq_cst);
   heavy_fence();
   for (std::int64_t i = 0; i < count && token_work_pending(); ++i) {
-    if (!wake_one()) break;
+    if (wake_one()) continue;
+    const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
+    if ((signals & searching_mask) == 0 && (signals & may_grow) != 0) grow();
+    break;
   }
 }
 
@@ -398,7 +410,12 @@ blocking_region::blocking_region() : record_(this_thread()) {
   if (worker* self = record_.running) {
     before_ = self->token_.exchange(worker::token_state::none, std::memory_order_relaxed);
     pool_ = self->pool_;
-    if (before_ != worker::token_state::none) pool_->give_token();
+    if (before_ != worker::token_state::none) {
+      pool_->give_token();
+      // Nobody may be left to be woken: pushes have to add a thread.
+      pool_->blocked_.fetch_add(1, std::memory_order_seq_cst);
+      pool_->signals_.fetch_or(pool::may_grow, std::memory_order_seq_cst);
+    }
   } else {
     pool_ = record_.borrowed_from;
     if (pool_ == nullptr) return;
@@ -416,7 +433,9 @@ blocking_region::~blocking_region() {
   worker* self = record_.running;
   if (self != nullptr && before_ == worker::token_state::none) return;
   pool_->tokens_.fetch_sub(1, std::memory_order_relaxed);
-  if (self != nullptr) self->token_.store(before_, std::memory_order_relaxed);
+  if (self == nullptr) return;
+  self->token_.store(before_, std::memory_order_relaxed);
+  pool_->blocked_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 token_region::token_region(pool& owner)

@@ -127,6 +127,7 @@ class pool {
   [[nodiscard]] bool free_work_pending() const;
   void notify();
   void notify_slowly(std::uint64_t signals);
+  void grow();
   bool wake_one();
   bool add_thread(bool permanent = false);
   void wake_or_add();
@@ -136,7 +137,8 @@ class pool {
   void drain();
 
   // The state that a push must look at, in one word: how many threads are idle, how many search,
-  // whether free jobs have run lately (then a push arms the monitor), whether the pool is stopped.
+  // whether free jobs have run lately (then a push arms the monitor), whether the pool is stopped,
+  // whether a push that finds no idle thread may have to add one.
   static constexpr std::uint64_t one_idle = 1, idle_mask = 0xffff;
   static constexpr std::uint64_t one_searching = 0x10000, searching_mask = 0xffff0000;
   static constexpr std::uint64_t free_jobs_ran = std::uint64_t{1} << 32;
@@ -146,6 +148,7 @@ class pool {
   // Tokens that nobody holds. Below zero: as many are owed to threads that resumed from a wait
   // or are asked back, and threads give theirs up between jobs.
   std::atomic<std::int64_t> tokens_{0};
+  std::atomic<std::int64_t> blocked_{0};  // threads that sleep in a wait and have given a token up
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> live_threads_{0};
   std::size_t wanted_threads_ = 0;

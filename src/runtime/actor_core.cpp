@@ -491,6 +491,7 @@ void actor_core::run_constructor() noexcept {
     explained = !reason_.empty();
   } else {
     error = construct_again();
+    if (error != nullptr) static_cast<void>(constructor_failed(error));
   }
   aftermath after;
   std::int64_t incarnation = 0;
@@ -570,6 +571,12 @@ void actor_core::stop_state() noexcept {
 void actor_core::kill(bool restart) {
   require_session();
   core::get().scheduler.kill_actor(id_, restart);
+}
+
+std::exception_ptr actor_core::constructor_failed(const std::exception_ptr& error) {
+  const std::lock_guard lock(mutex_);
+  if (phase_ != phase::stopping) reason_ = constructor_threw(error);
+  return death();
 }
 
 void actor_core::exit() noexcept {

@@ -72,6 +72,8 @@ class actor_core {
   [[nodiscard]] actor_core* stood_for() const noexcept { return stood_for_; }
   void kill(bool restart);
   void exit() noexcept;
+  /// The constructor threw: the error that its future and all calls get.
+  [[nodiscard]] std::exception_ptr constructor_failed(const std::exception_ptr& error);
   /// The handle was exchanged: the constructor never runs.
   void abandon() noexcept;
   /// The session ends: what waits ends; `end_state` destroys the state when nothing runs any more.
@@ -85,6 +87,8 @@ class actor_core {
   [[nodiscard]] bool holds_cpu() const noexcept { return options_.num_cpus.units() > 0; }
   [[nodiscard]] head::class_id cls() const noexcept { return cls_; }
   [[nodiscard]] std::string describe() const;
+  /// What an exception of the first constructor call becomes for all who hold the actor.
+  [[nodiscard]] std::exception_ptr creation_failure(const std::exception_ptr& error);
 
  private:
   struct call_group {

@@ -35,8 +35,9 @@ void scheduling::start(const runtime::session_options& options, node_id node, jo
                                           options.object_store_memory, options.resources),
                        options.labels};
     apply_locked(own, after);
-    const std::int64_t slots = options.num_cpus.units() / amount::units_per_one;
-    if (slots > 0) apply_locked(head::standing{tokens_, slots}, after);
+    standing_wanted_ = options.num_cpus.units() / amount::units_per_one;
+    standing_stated_ = 0;
+    restate_standing(after);
   }
   deliver(after);
 }
@@ -91,9 +92,23 @@ void scheduling::apply(const Input& input) noexcept {
   aftermath after;
   {
     const std::lock_guard lock(mutex_);
-    if (machine_) apply_locked(input, after);
+    if (machine_) {
+      apply_locked(input, after);
+      restate_standing(after);
+    }
   }
   deliver(after);
+}
+
+/// Idle tokens that were recalled lowered the standing demand; it is stated anew, so that the pool
+/// gets what nobody else took. A few times, since that can recall idle ones again; whatever is then
+/// left over comes with the next change of the books.
+void scheduling::restate_standing(aftermath& after) {
+  constexpr int most_rounds = 4;
+  for (int round = 0; round < most_rounds && standing_stated_ < standing_wanted_; ++round) {
+    standing_stated_ = standing_wanted_;
+    apply_locked(head::standing{tokens_, standing_wanted_}, after);
+  }
 }
 
 template <typename Input>
@@ -168,6 +183,7 @@ void scheduling::enqueue(task* one) noexcept {
     queue.waiting.push_back(one);
     apply_locked(head::demand{settings.cls, static_cast<std::int64_t>(queue.waiting.size())},
                  after);
+    restate_standing(after);
   } catch (...) {
     after.failed.emplace_back(one, std::current_exception());
   }
@@ -231,8 +247,11 @@ void scheduling::token_returned() noexcept { apply(head::release{tokens_, node_,
 
 void scheduling::recall_tokens(const head::recall& one, head::effects& more) {
   auto& pool = core::get().pool;
-  std::int64_t came = pool.withdraw_idle(one.slots);
-  came += pool.ask_back(std::min(one.slots - came, one.from_busy));
+  const std::int64_t idle = pool.withdraw_idle(one.slots);
+  const std::int64_t came = pool.ask_back(std::min(one.slots - idle, one.from_busy));
+  // Idle ones are not to come back at once, or the books would go in circles.
+  standing_stated_ -= idle;
+  if (idle > 0) machine_->apply(head::release{tokens_, node_, idle, true}, more);
   if (came > 0) machine_->apply(head::release{tokens_, node_, came, false}, more);
 }
 
@@ -280,6 +299,7 @@ void scheduling::create_group(head::group_id id, std::vector<head::bundle_spec> 
     groups_[id] = std::move(ready);
     try {
       apply_locked(head::create_group{id, job_, std::move(bundles), strategy}, after);
+      restate_standing(after);
     } catch (...) {
       groups_.erase(id);
       throw;
@@ -318,6 +338,7 @@ void scheduling::create_actor(const head::create_actor& request, actor_core* act
     actors_[request.id] = actor;
     try {
       apply_locked(request, after);
+      restate_standing(after);
     } catch (...) {
       actors_.erase(request.id);
       actor_core::release(actor);

@@ -93,7 +93,7 @@ class scheduling {
   template <typename Input>
   void apply_locked(const Input& input, aftermath& after);
   void carry_out(head::effects& effects, aftermath& after);
-  void grant_tokens(std::int64_t slots, aftermath& after);
+  void restate_standing(aftermath& after);
   void grant_tasks(const head::grant& one, head::effects& more, aftermath& after);
   void recall_tokens(const head::recall& one, head::effects& more);
   void end_class(head::class_id cls, const std::exception_ptr& error, aftermath& after);
@@ -106,6 +106,8 @@ class scheduling {
   node_id node_;
   job_id job_;
   head::class_id tokens_;
+  std::int64_t standing_wanted_ = 0;  // tokens that the pool is to have
+  std::int64_t standing_stated_ = 0;  // and what the machine was told: idle ones given back lower it
   bool infeasible_is_error_ = false;
   std::map<head::class_id, class_queue> queues_;
   std::map<head::group_id, object_handle> groups_;  // not yet ready

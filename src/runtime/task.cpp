@@ -50,6 +50,10 @@ void end_arguments(task* one) noexcept {
 }
 
 void fail_with(task* one, std::exception_ptr error) noexcept {
+  if (one->extra() != nullptr && one->extra()->creates_actor) {
+    one->fail(one->extra()->actor->constructor_failed(error));
+    return;
+  }
   one->fail(portable_exception(std::move(error), describe(one)));
 }
 
