@@ -1,15 +1,15 @@
-/// `ray::actor<T>`: a handle of an object of any class that lives somewhere in the cluster and whose
-/// methods are called one at a time.
+/// `ray::actor<T>`: a handle of an object of any class that lives somewhere in the cluster and
+/// whose methods are called one at a time.
 #pragma once
 
+#include <ray/detail/api/submission.hpp>
 #include <ray/detail/base/archive.hpp>
 #include <ray/detail/runtime/actor_state.hpp>
 #include <ray/detail/runtime/arguments.hpp>
 #include <ray/detail/runtime/exported.hpp>
-#include <ray/detail/api/submission.hpp>
 #include <ray/detail/runtime/task.hpp>
-#include <ray/fwd.hpp>
 #include <ray/future.hpp>
+#include <ray/fwd.hpp>
 #include <ray/id.hpp>
 #include <ray/options.hpp>
 
@@ -287,8 +287,8 @@ template <typename Class, typename... Arguments>
   return detail::create_actor<Class>(std::move(options), std::forward<Arguments>(arguments)...);
 }
 
-/// The actor with that name, if there is one; the name space "" is the session's. Throws usage_error
-/// when that actor is of another type.
+/// The actor with that name, if there is one; the name space "" is the session's. Throws
+/// usage_error when that actor is of another type.
 template <typename Class>
 [[nodiscard]] std::optional<actor<Class>> find_actor(const std::string& name,
                                                      const std::string& name_space = "") {

@@ -32,8 +32,8 @@ class actor_pool {
     }
   }
 
-  /// `f(actor's state, element)` for each element; the results in the range's order. Blocks. Rethrows
-  /// the first error.
+  /// `f(actor's state, element)` for each element; the results in the range's order. Blocks.
+  /// Rethrows the first error.
   template <typename Function, std::ranges::input_range Range>
   [[nodiscard]] auto map(Function function, Range&& range) {
     auto futures = call_all(std::move(function), std::forward<Range>(range));
@@ -56,8 +56,8 @@ class actor_pool {
     results_.push_back(std::make_unique<pending_of<value>>(std::move(result)));
   }
 
-  /// The result of the oldest submitted call that was not yet taken. Blocks. Throws usage_error when
-  /// there is none, or when the call's result is of another type.
+  /// The result of the oldest submitted call that was not yet taken. Blocks. Throws usage_error
+  /// when there is none, or when the call's result is of another type.
   template <typename Result>
   Result next() {
     return take<Result>(pop());
@@ -81,7 +81,8 @@ class actor_pool {
 
   [[nodiscard]] std::unique_ptr<pending> pop() {
     if (results_.empty()) {
-      throw usage_error("ray::actor_pool: next() was called, but nothing submitted is left to take");
+      throw usage_error(
+          "ray::actor_pool: next() was called, but nothing submitted is left to take");
     }
     auto oldest = std::move(results_.front());
     results_.pop_front();
@@ -92,8 +93,9 @@ class actor_pool {
   static Result take(std::unique_ptr<pending> one) {
     auto* typed = dynamic_cast<pending_of<Result>*>(one.get());
     if (typed == nullptr) {
-      throw usage_error("ray::actor_pool: next() was asked for another type than the result of the "
-                        "oldest call has; name that type");
+      throw usage_error(
+          "ray::actor_pool: next() was asked for another type than the result of the "
+          "oldest call has; name that type");
     }
     return get(std::move(typed->result));
   }

@@ -34,7 +34,8 @@ class bound_function {
   decltype(auto) operator()(Arguments&&... arguments) {
     return std::apply(
         [&](auto&... values) -> decltype(auto) {
-          return std::invoke(function_, std::move(values)..., std::forward<Arguments>(arguments)...);
+          return std::invoke(function_, std::move(values)...,
+                             std::forward<Arguments>(arguments)...);
         },
         values_);
   }
@@ -44,8 +45,8 @@ class bound_function {
   std::tuple<Values...> values_;
 };
 
-/// Binds values in front of the parameters of `f`, which must be able to travel; so must the values.
-/// It knows no placeholders, and needs no session.
+/// Binds values in front of the parameters of `f`, which must be able to travel; so must the
+/// values. It knows no placeholders, and needs no session.
 template <typename Function, typename... Values>
 [[nodiscard]] auto bind(Function&& function, Values&&... values) {
   using kept = std::decay_t<Function>;

@@ -6,8 +6,8 @@
 /// call of a user's own `wait` or `get` becomes ours.
 #pragma once
 
-#include <ray/detail/runtime/arguments.hpp>
 #include <ray/detail/api/combine.hpp>
+#include <ray/detail/runtime/arguments.hpp>
 #include <ray/detail/runtime/completion.hpp>
 #include <ray/detail/runtime/coroutine.hpp>
 #include <ray/detail/runtime/exported.hpp>
@@ -50,9 +50,7 @@ class future {
   Value get() &&;
 
   /// Blocks until the object has ended, well or not.
-  void wait() const {
-    detail::wait_until_ready(require("wait"));
-  }
+  void wait() const { detail::wait_until_ready(require("wait")); }
   /// Blocks for at most `timeout`; whether the object has ended.
   bool wait_for(duration timeout) const {
     return detail::wait_until_ready(require("wait_for"), timeout);
@@ -64,17 +62,15 @@ class future {
     return (require("failed")->word() & detail::object::failed) != 0;
   }
   [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(handle_); }
-  [[nodiscard]] object_id id() const {
-    return {detail::process_id_prefix(), require("id")->id()};
-  }
+  [[nodiscard]] object_id id() const { return {detail::process_id_prefix(), require("id")->id()}; }
 
   /// Blocks until the value is there; the object itself, without a copy. It stays in memory while
   /// the pointer, or a copy of it, is held, also when all futures are gone or the session is over.
   [[nodiscard]] std::shared_ptr<const Value> view() const
     requires(!std::is_void_v<Value>);
 
-  /// The future of `fn(value)`, flattened, run on this process's pool when the object is ready. `fn`
-  /// may capture anything. An error passes it by.
+  /// The future of `fn(value)`, flattened, run on this process's pool when the object is ready.
+  /// `fn` may capture anything. An error passes it by.
   template <typename Function>
   auto then(Function&& function) const {
     return detail::chain<Value>(detail::object_handle::share(require("then")),
@@ -130,8 +126,8 @@ struct cancel_options {
 namespace detail {
 
 template <typename Range>
-concept range_of_futures =
-    std::ranges::input_range<Range> && is_future<std::remove_cvref_t<std::ranges::range_value_t<Range>>>;
+concept range_of_futures = std::ranges::input_range<Range> &&
+                           is_future<std::remove_cvref_t<std::ranges::range_value_t<Range>>>;
 
 template <typename Range>
 using range_future_value = typename std::ranges::range_value_t<Range>::value_type;
@@ -179,10 +175,11 @@ template <typename Value>
   return found;
 }
 
-/// Whether a range gives the same futures each time it is read. Others make them while they are read.
+/// Whether a range gives the same futures each time it is read. Others make them while they are
+/// read.
 template <typename Range>
-concept keeps_its_futures =
-    std::ranges::forward_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>>;
+concept keeps_its_futures = std::ranges::forward_range<Range> &&
+                            std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>>;
 
 /// A range of futures read once: handles that stay.
 template <typename Range>
@@ -195,7 +192,8 @@ auto kept_futures(Range&& range) {
   return kept;
 }
 
-/// The objects behind a range of futures, for the functions that know no types. The range keeps them.
+/// The objects behind a range of futures, for the functions that know no types. The range keeps
+/// them.
 template <typename Range>
 std::vector<object*> objects_of(Range& range, const char* what) {
   std::vector<object*> objects;
@@ -437,8 +435,8 @@ std::shared_ptr<const Value> future<Value>::view() const
     detail::object_handle handle;
     detail::pinned_value<Value> value;
   };
-  auto held = std::shared_ptr<holder>(new holder{detail::object_handle::share(one),
-                                                 detail::pinned_value<Value>(one)});
+  auto held = std::shared_ptr<holder>(
+      new holder{detail::object_handle::share(one), detail::pinned_value<Value>(one)});
   return std::shared_ptr<const Value>(held, &*held->value);
 }
 

@@ -55,7 +55,8 @@ inline constexpr retry_policy always{[](const std::exception_ptr&) { return true
 /// Retries on exceptions of these types, or derived from them.
 template <typename... Errors>
 [[nodiscard]] constexpr retry_policy on() noexcept {
-  return retry_policy([](const std::exception_ptr& error) { return (detail::is<Errors>(error) || ...); });
+  return retry_policy(
+      [](const std::exception_ptr& error) { return (detail::is<Errors>(error) || ...); });
 }
 
 }  // namespace retry
@@ -97,13 +98,13 @@ struct task_options {
   std::map<std::string, double> resources = {};    // custom resources
   std::map<std::string, std::string> labels = {};  // that the node must carry
   scheduling_strategy scheduling = {};
-  std::string name = {};                           // default: the function's own name
-  int priority = 0;                                // among the job's waiting tasks; higher first
-  int max_retries = 3;                             // after crashes, and for `retry_exceptions`; -1: for ever
+  std::string name = {};  // default: the function's own name
+  int priority = 0;       // among the job's waiting tasks; higher first
+  int max_retries = 3;    // after crashes, and for `retry_exceptions`; -1: for ever
   retry_policy retry_exceptions = retry::never;
-  duration timeout = forever;                      // from the start of the function
-  std::size_t stream_buffer = 16;                  // unread items before a generator waits
-  bool isolated = false;                           // in a process that runs nothing else meanwhile
+  duration timeout = forever;      // from the start of the function
+  std::size_t stream_buffer = 16;  // unread items before a generator waits
+  bool isolated = false;           // in a process that runs nothing else meanwhile
 };
 
 enum class actor_lifetime { scoped, detached };
@@ -119,9 +120,9 @@ struct actor_options {
   actor_lifetime lifetime = actor_lifetime::scoped;  // detached needs a name
   int max_concurrency = 1;
   std::map<std::string, int> concurrency_groups = {};
-  int max_restarts = 0, max_task_retries = 0;        // -1: for ever
-  std::size_t max_pending_calls = 0;                 // 0: no limit
-  duration checkpoint_every = forever;               // the actor's class must be serializable
+  int max_restarts = 0, max_task_retries = 0;  // -1: for ever
+  std::size_t max_pending_calls = 0;           // 0: no limit
+  duration checkpoint_every = forever;         // the actor's class must be serializable
   bool isolated = false;
 };
 

@@ -1,5 +1,5 @@
-/// Loops over ranges: `parallel_for` and `transform_reduce` on this process's pool, which return when
-/// done, so that their functions may capture by reference; `map` over the cluster.
+/// Loops over ranges: `parallel_for` and `transform_reduce` on this process's pool, which return
+/// when done, so that their functions may capture by reference; `map` over the cluster.
 #pragma once
 
 #include <ray/detail/api/loop.hpp>
@@ -21,7 +21,8 @@ namespace ray {
 namespace detail {
 
 template <typename Range>
-concept divisible_range = std::ranges::random_access_range<Range> && std::ranges::sized_range<Range>;
+concept divisible_range =
+    std::ranges::random_access_range<Range> && std::ranges::sized_range<Range>;
 
 struct parallel_for_function {
   template <divisible_range Range, typename Function>
@@ -93,7 +94,8 @@ inline constexpr detail::parallel_for_function parallel_for{};
 /// order of the operands is kept, and the result does not depend on the number of threads.
 inline constexpr detail::transform_reduce_function transform_reduce{};
 
-/// The futures of `f(element)` for each element; `f` is a callable that travels or a remote function.
+/// The futures of `f(element)` for each element; `f` is a callable that travels or a remote
+/// function.
 inline constexpr detail::map_function map{};
 
 }  // namespace ray

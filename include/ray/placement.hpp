@@ -26,8 +26,8 @@ struct resource_bundle {
 /// Where the bundles lie: together or apart, as a wish or, when strict, as a condition.
 enum class strategy { pack, spread, strict_pack, strict_spread };
 
-/// A copyable, serializable handle, empty by default. Dropping it frees nothing: only `remove` or the
-/// end of the job gives the resources back.
+/// A copyable, serializable handle, empty by default. Dropping it frees nothing: only `remove` or
+/// the end of the job gives the resources back.
 class placement_group {
  public:
   placement_group() noexcept = default;
@@ -36,7 +36,8 @@ class placement_group {
                            strategy how = strategy::pack);
   explicit placement_group(std::vector<resource_bundle> bundles, strategy how = strategy::pack);
 
-  /// Ends when all bundles are reserved; with infeasible_error or cancelled_error if they never are.
+  /// Ends when all bundles are reserved; with infeasible_error or cancelled_error if they never
+  /// are.
   [[nodiscard]] future<void> ready() const;
   /// For `task_options::scheduling`. Throws usage_error when there is no such bundle.
   [[nodiscard]] placement_bundle bundle(std::size_t index) const;

@@ -41,7 +41,8 @@ class queue {
     if (!done) detail::throw_queue_timeout("put", timeout);
   }
 
-  /// Blocks while the queue is empty. Throws usage_error when it is closed and empty, timeout_error.
+  /// Blocks while the queue is empty. Throws usage_error when it is closed and empty,
+  /// timeout_error.
   Value get(duration timeout = forever) const {
     state& own = require();
     std::optional<Value> taken;

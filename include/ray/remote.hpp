@@ -2,9 +2,9 @@
 #pragma once
 
 #include <ray/bind.hpp>
+#include <ray/detail/api/submission.hpp>
 #include <ray/detail/runtime/arguments.hpp>
 #include <ray/detail/runtime/settings.hpp>
-#include <ray/detail/api/submission.hpp>
 #include <ray/future.hpp>
 #include <ray/options.hpp>
 

@@ -27,13 +27,15 @@ class session {
 };
 
 /// Starts the session of this process. Throws usage_error when one runs, and for absurd options.
-[[nodiscard("the session ends with the object that init returns: keep it in a variable of main")]]
-session init(config options = config());
+[[nodiscard(
+    "the session ends with the object that init returns: keep it in a variable of main")]] session
+init(config options = config());
 
 /// As above, and takes the `--ray-` options out of the command line, which wins over `options`;
 /// `--ray-help` lists them and exits.
-[[nodiscard("the session ends with the object that init returns: keep it in a variable of main")]]
-session init(int& argc, char**& argv, config options = config());
+[[nodiscard(
+    "the session ends with the object that init returns: keep it in a variable of main")]] session
+init(int& argc, char**& argv, config options = config());
 
 /// Whether a session runs.
 [[nodiscard]] bool is_initialized() noexcept;

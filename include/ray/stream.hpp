@@ -1,6 +1,6 @@
 /// `ray::generator<R>`, a coroutine that yields values, and `ray::stream<R>`, the range that its
-/// reader sees. The producer runs ahead by `task_options::stream_buffer` items, then waits without a
-/// thread.
+/// reader sees. The producer runs ahead by `task_options::stream_buffer` items, then waits without
+/// a thread.
 #pragma once
 
 #include <ray/detail/runtime/coroutine.hpp>
@@ -31,8 +31,8 @@ struct stream_state : stream_core {
 
 }  // namespace detail
 
-/// A coroutine that makes values with `co_yield` and may `co_await`. A function that returns one runs
-/// as a task; its call returns a `stream`.
+/// A coroutine that makes values with `co_yield` and may `co_await`. A function that returns one
+/// runs as a task; its call returns a `stream`.
 template <typename Value>
 class [[nodiscard]] generator {
  public:
@@ -201,8 +201,7 @@ class stream_body {
   void await_arguments(ray::detail::task* owner) noexcept { body_.await_arguments(owner); }
   void copy_into(void* memory) const {
     body_.copy_into(&static_cast<stream_body*>(memory)->body_);
-    new (&static_cast<stream_body*>(memory)->stream_)
-        std::shared_ptr<stream_state<Value>>(stream_);
+    new (&static_cast<stream_body*>(memory)->stream_) std::shared_ptr<stream_state<Value>>(stream_);
   }
   static std::string name() { return Body::name(); }
 

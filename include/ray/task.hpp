@@ -6,8 +6,8 @@
 
 #include <coroutine>
 #include <exception>
-#include <variant>
 #include <utility>
+#include <variant>
 
 namespace ray {
 

@@ -12,8 +12,66 @@
 /// whole of the core API but `<ray/gpu.hpp>`.
 
 // ---- include/ray/actor.hpp
-/// `ray::actor<T>`: a handle of an object of any class that lives somewhere in the cluster and whose
-/// methods are called one at a time.
+/// `ray::actor<T>`: a handle of an object of any class that lives somewhere in the cluster and
+/// whose methods are called one at a time.
+
+// ---- include/ray/detail/api/submission.hpp
+/// From a body to the future, or the stream, of its call: builds the block, has `prepare` attach
+/// what the call needs (options, its actor), and submits it.
+
+// ---- include/ray/detail/runtime/task.hpp
+/// A task: the block that is a pool job, a stored object and the call itself in one allocation.
+///
+/// `task` is what the runtime sees; `task_of` adds the function, its arguments still typed, and the
+/// storage of the result. Whoever wins `object::claim` runs it: a pool thread that finds it in a
+/// queue, or a thread that waits for its result.
+
+// ---- include/ray/detail/base/block_memory.hpp
+/// Memory of task and object blocks: a cache of free blocks a thread, by size class, so that making
+/// and freeing a small task costs a few instructions and no lock.
+///
+/// Blocks freed on another thread than the one that made them move between the caches in batches,
+/// through a central list (the idea of tcmalloc's transfer cache). Larger blocks come from
+/// `operator new`. Under the address and thread sanitizers all do, so that they see every block.
+
+#include <cstddef>
+
+namespace ray::detail {
+
+inline constexpr std::size_t block_alignment = 64;  // a cache line: neighbours never share one
+
+/// At least `size` bytes, aligned to `block_alignment`. Throws bad_alloc.
+[[nodiscard]] void* allocate_block(std::size_t size);
+
+/// `size` as it was given to `allocate_block`.
+void free_block(void* block, std::size_t size) noexcept;
+
+}  // namespace ray::detail
+
+// ---- include/ray/detail/base/type_name.hpp
+/// The readable name of a type, for messages. Demangled by the C++ runtime, with the long spellings
+/// of the standard strings shortened.
+
+#include <string>
+#include <typeinfo>
+
+namespace ray::detail {
+
+/// Never throws anything but `std::bad_alloc`; the mangled name when it cannot be demangled.
+[[nodiscard]] std::string type_name(const std::type_info& type);
+
+template <typename Type>
+[[nodiscard]] std::string type_name() {
+  return type_name(typeid(Type));
+}
+
+}  // namespace ray::detail
+
+// ---- include/ray/detail/base/value_operations_of.hpp
+/// Makes the table of a value type's operations, by which the runtime stores, spills, sends and
+/// destroys values without knowing their types.
+
+#include <memory>
 
 // ---- include/ray/detail/base/archive.hpp
 /// Values to bytes and back: the functions that everything else calls, and the ends of the journey
@@ -22,11 +80,9 @@
 #include <cereal/cereal.hpp>
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <typeinfo>
 #include <vector>
 
 // ---- include/ray/detail/base/byte_archive.hpp
@@ -40,19 +96,20 @@
 
 
 #include <map>
-#include <memory>
 #include <type_traits>
 #include <typeindex>
 #include <utility>
 
 // ---- include/ray/detail/base/value_operations.hpp
 /// What the runtime can do with a stored value without knowing its type: a table of functions,
-/// made by the template that created the object (docs/architecture.md, "Typed until it must travel").
+/// made by the template that created the object (docs/architecture.md, "Typed until it must
+/// travel").
 
 
 namespace ray::detail {
 
-/// Where serialized bytes go. `write` may throw (a full disk); the bytes are taken before it returns.
+/// Where serialized bytes go. `write` may throw (a full disk); the bytes are taken before it
+/// returns.
 class byte_sink {
  public:
   virtual void write(std::span<const std::byte> bytes) = 0;
@@ -1985,715 +2042,6 @@ template <typename T>
 CEREAL_REGISTER_ARCHIVE(ray::detail::archives::output_archive)
 CEREAL_REGISTER_ARCHIVE(ray::detail::archives::input_archive)
 
-// ---- include/ray/detail/runtime/actor_state.hpp
-/// An actor as its handles see it: two counts and the functions of its class. What it does is in
-/// `actor_core` (src/runtime/actor_core.hpp); the class's own part is made by the template that
-/// created it.
-
-// ---- include/ray/detail/runtime/object.hpp
-/// The header of every object: what a future points to.
-///
-/// One word holds the object's state and its two counts, so that publishing a result and letting go
-/// of the block is one atomic operation. *Handles* (futures, views, arguments) keep the value;
-/// *references* keep the block's memory: all handles together hold one, the pool's queue one, and
-/// each living child task one. The value dies with the last handle, the block with the last
-/// reference.
-
-
-#include <atomic>
-#include <exception>
-#include <string>
-
-namespace ray::detail {
-
-class object;
-class task;
-
-/// Where the store keeps the books of a value (src/runtime/object_hooks.hpp).
-struct stored_value;
-
-/// How a task's function ended.
-enum class outcome : std::uint8_t {
-  value,      // the result stands in the value's storage
-  failed,     // `task::take_exception` has it
-  suspended,  // a coroutine waits, or the result is a future: somebody else ends the object
-};
-
-/// What the runtime can do with a block whose types it does not know.
-struct block_operations {
-  const value_operations* value;  // null: the value never leaves the process (or is void)
-  void (*destroy_value)(object*) noexcept;  // null: nothing to do
-  /// Frees the block, whose arguments and value are gone.
-  void (*destroy_block)(object*) noexcept;
-
-  // Of tasks only:
-  outcome (*run)(task*) noexcept = nullptr;
-  /// The first argument that is not ready, or null.
-  object* (*pending_argument)(task*) noexcept = nullptr;
-  /// Destroys function and arguments, once; null when there is nothing to destroy.
-  void (*destroy_arguments)(task*) noexcept = nullptr;
-  // A copy of function and arguments for another attempt: made, put back, destroyed.
-  void* (*make_arguments_copy)(task*) = nullptr;
-  void (*restore_arguments)(task*, void* copy) = nullptr;
-  void (*destroy_arguments_copy)(void* copy) noexcept = nullptr;
-  std::string (*name)() = nullptr;
-  bool may_suspend = false;  // `run` can return `suspended`
-};
-
-/// One who waits for an object: a link in its list, and what to do when the object is ready.
-struct waiter {
-  using function = void (*)(waiter*, object*) noexcept;
-
-  function notify = nullptr;  // called once by the thread that ends the object
-  void* context = nullptr;
-  // Guarded by the object's stripe lock (see object.cpp).
-  waiter* next = nullptr;
-  waiter* previous = nullptr;
-  object* from = nullptr;  // whose list it was last in
-  // True while in an object's list. Cleared under the lock, read without: a waiter that finds it
-  // cleared may free itself, unless it has a `notify` that is still to run.
-  std::atomic<bool> linked{false};
-};
-
-class object {
- public:
-  // The word: 12 bits of state, 26 of handles, 26 of references.
-  static constexpr std::uint64_t ready = 1;           // ended, well or not; set once, last
-  static constexpr std::uint64_t failed = 2;          // with `error_`
-  static constexpr std::uint64_t claimed = 4;         // a thread has begun it, or ended it unbegun
-  static constexpr std::uint64_t runnable = 8;        // who claims it may run it
-  static constexpr std::uint64_t ending = 16;         // who set it writes `error_`, then `ready`
-  static constexpr std::uint64_t has_waiters = 32;    // the list may not be empty
-  static constexpr std::uint64_t tracked = 64;        // the store tracks the value: pin to read
-  static constexpr std::uint64_t forwarded = 128;     // the value is that of the object at `value_`
-  static constexpr std::uint64_t observed = 256;      // somebody has seen the error
-  static constexpr std::uint64_t cancelled = 512;     // ended by `cancel` or a timeout
-  static constexpr std::uint64_t cancels_children = 1024;
-  static constexpr std::uint64_t one_handle = std::uint64_t{1} << 12;
-  static constexpr std::uint64_t handles_mask = ((std::uint64_t{1} << 26) - 1) << 12;
-  static constexpr std::uint64_t one_reference = std::uint64_t{1} << 38;
-
-  static constexpr std::uint64_t handles(std::uint64_t word) noexcept {
-    return (word & handles_mask) >> 12;
-  }
-  static constexpr std::uint64_t references(std::uint64_t word) noexcept { return word >> 38; }
-
-  object(const block_operations& operations, void* value, std::uint64_t word) noexcept
-      : word_(word), operations_(&operations), value_(value) {}
-  object(const object&) = delete;
-  object& operator=(const object&) = delete;
-
-  [[nodiscard]] std::uint64_t word() const noexcept {
-    return word_.load(std::memory_order_acquire);
-  }
-  [[nodiscard]] bool is_ready() const noexcept { return (word() & ready) != 0; }
-  [[nodiscard]] const block_operations& operations() const noexcept { return *operations_; }
-
-  // Relaxed: the new handle comes from one that the caller has.
-  void add_handle() noexcept { word_.fetch_add(one_handle, std::memory_order_relaxed); }
-  void drop_handle() noexcept;
-  void add_reference() noexcept { word_.fetch_add(one_reference, std::memory_order_relaxed); }
-  void drop_references(std::uint64_t count) noexcept;
-
-  /// Wins the right to begin the task, or to end it unbegun; once only.
-  [[nodiscard]] bool claim() noexcept {
-    return (word_.fetch_or(claimed, std::memory_order_acq_rel) & claimed) == 0;
-  }
-
-  /// The value stands in its storage: makes it visible, wakes who waits and drops `references`.
-  /// When somebody has ended the object meanwhile (cancelled it), drops the value.
-  void publish(std::uint64_t references_to_drop) noexcept;
-
-  /// Ends the object with an error, unless it has ended; true when this call ended it.
-  bool fail(std::exception_ptr error, std::uint64_t flags = 0) noexcept;
-
-  /// The object takes the value or error of `target`, which is ready. Consumes a handle of it.
-  void forward(object* target) noexcept;
-
-  /// Links `one` unless the object is ready; true when linked, and then `notify` is called once.
-  [[nodiscard]] bool add_waiter(waiter& one) noexcept;
-  /// Takes `one` out again; false when it is, or is about to be, notified.
-  bool remove_waiter(waiter& one) noexcept;
-
-  /// The object whose value this one has: itself, or where it was forwarded. Ready objects only.
-  [[nodiscard]] object* source() noexcept {
-    return (word() & forwarded) != 0 ? static_cast<object*>(value_) : this;
-  }
-  [[nodiscard]] void* value() const noexcept { return value_; }
-  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
-  void mark_observed() noexcept;
-
-  /// The low half of the object's id, which is made when first asked for.
-  [[nodiscard]] std::uint64_t id() noexcept;
-
-  /// Tells the store of the value, which stands in its storage, when it is worth tracking. Throws
-  /// `out_of_memory_error`; the value then is still the caller's.
-  void track();
-  [[nodiscard]] stored_value* where_stored() const noexcept { return stored_; }
-
- protected:
-  ~object() = default;
-  void release_value() noexcept;
-  void notify_waiters() noexcept;
-  void last_handle_gone() noexcept;
-  void discard_value() noexcept;
-  void publish_slowly(std::uint64_t word, std::uint64_t references_to_drop) noexcept;
-
-  std::atomic<std::uint64_t> word_;
-  const block_operations* operations_;
-  void* value_;               // the value's storage; when forwarded, the object that has it
-  std::exception_ptr error_;  // written by who set `ending`, before `ready`
-  waiter* waiters_ = nullptr;      // guarded by the object's stripe lock
-  object* next_dying_ = nullptr;  // of the thread that lets go of it, see object.cpp
-  std::atomic<std::uint64_t> id_{0};
-  stored_value* stored_ = nullptr;
-};
-
-/// A counted handle of an object.
-class object_handle {
- public:
-  object_handle() noexcept = default;
-  /// Takes over a handle that is already counted.
-  explicit object_handle(object* counted) noexcept : object_(counted) {}
-  object_handle(const object_handle& other) noexcept : object_(other.object_) {
-    if (object_ != nullptr) object_->add_handle();
-  }
-  object_handle(object_handle&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
-  object_handle& operator=(object_handle other) noexcept {
-    std::swap(object_, other.object_);
-    return *this;
-  }
-  ~object_handle() {
-    if (object_ != nullptr) object_->drop_handle();
-  }
-
-  [[nodiscard]] static object_handle share(object* one) noexcept {
-    one->add_handle();
-    return object_handle(one);
-  }
-  [[nodiscard]] object* get() const noexcept { return object_; }
-  [[nodiscard]] object* release() noexcept { return std::exchange(object_, nullptr); }
-  object* operator->() const noexcept { return object_; }
-  explicit operator bool() const noexcept { return object_ != nullptr; }
-
- private:
-  object* object_ = nullptr;
-};
-
-}  // namespace ray::detail
-
-// ---- include/ray/id.hpp
-/// Identifiers of objects, tasks, actors, nodes and jobs: 128 bits, regular, hashable, printable.
-///
-/// The high half is drawn at random once a process, the low half counts, so ids are unique in a
-/// cluster without asking anyone, and making one costs an addition.
-
-#include <compare>
-#include <iosfwd>
-
-namespace ray {
-
-namespace detail {
-
-/// One kind of identifier; `Tag` only tells the kinds apart. The default is the empty id.
-template <typename Tag>
-struct basic_id {
-  std::uint64_t high = 0;
-  std::uint64_t low = 0;
-
-  friend constexpr auto operator<=>(const basic_id&, const basic_id&) noexcept = default;
-
-  template <typename Archive>
-  void serialize(Archive& archive) {
-    archive(high, low);
-  }
-};
-
-/// 32 hexadecimal digits.
-[[nodiscard]] std::string to_hex(std::uint64_t high, std::uint64_t low);
-void write_hex(std::ostream& out, std::uint64_t high, std::uint64_t low);
-
-/// The high half of every id made in this process.
-[[nodiscard]] std::uint64_t process_id_prefix();
-
-}  // namespace detail
-
-using object_id = detail::basic_id<struct object_tag>;
-using task_id = detail::basic_id<struct task_tag>;
-using actor_id = detail::basic_id<struct actor_tag>;
-using node_id = detail::basic_id<struct node_tag>;
-using job_id = detail::basic_id<struct job_tag>;
-
-template <typename Tag>
-[[nodiscard]] std::string to_string(const detail::basic_id<Tag>& id) {
-  return detail::to_hex(id.high, id.low);
-}
-
-template <typename Tag>
-std::ostream& operator<<(std::ostream& out, const detail::basic_id<Tag>& id) {
-  detail::write_hex(out, id.high, id.low);
-  return out;
-}
-
-}  // namespace ray
-
-template <typename Tag>
-struct std::hash<ray::detail::basic_id<Tag>> {
-  std::size_t operator()(const ray::detail::basic_id<Tag>& id) const noexcept {
-    // The low half counts; the multiplication spreads it over the buckets.
-    return static_cast<std::size_t>(id.high ^ (id.low * 0x9e3779b97f4a7c15U));
-  }
-};
-
-// ---- include/ray/options.hpp
-/// Options of tasks, actors and calls: aggregates written by name, `{.num_cpus = 2, .name = "x"}`,
-/// in the order shown. Absurd values (negative, NaN) throw usage_error when they are used.
-
-// ---- include/ray/amount.hpp
-/// `ray::amount`: how much of a resource, in units of 1/10,000, so that fractions add up exactly.
-
-#include <limits>
-
-namespace ray {
-
-/// A quantity of a resource: converts from any arithmetic type and counts in units of 1/10,000.
-///
-/// Absurd values (negative, NaN, infinite) can be held, so that the error is raised where the
-/// amount is used and can name the task; see `valid`.
-class amount {
- public:
-  static constexpr std::int64_t units_per_one = 10'000;
-
-  constexpr amount() noexcept = default;
-
-  template <typename Number>
-    requires std::integral<Number> || std::floating_point<Number>
-  constexpr amount(Number value) noexcept : units_(to_units(value)) {}
-
-  /// The amount of exactly `units` ten-thousandths.
-  [[nodiscard]] static constexpr amount from_units(std::int64_t units) noexcept {
-    amount result;
-    result.units_ = units;
-    return result;
-  }
-
-  [[nodiscard]] constexpr std::int64_t units() const noexcept { return units_; }
-  [[nodiscard]] constexpr double value() const noexcept {
-    return static_cast<double>(units_) / static_cast<double>(units_per_one);
-  }
-  /// Whether it is neither negative nor NaN nor too large to count.
-  [[nodiscard]] constexpr bool valid() const noexcept { return units_ >= 0; }
-
-  friend constexpr auto operator<=>(amount, amount) noexcept = default;
-  friend constexpr amount operator+(amount left, amount right) noexcept {
-    return from_units(left.units_ + right.units_);
-  }
-  friend constexpr amount operator-(amount left, amount right) noexcept {
-    return from_units(left.units_ - right.units_);
-  }
-
- private:
-  static constexpr std::int64_t invalid = std::numeric_limits<std::int64_t>::min();
-  // Sums of a few thousand amounts must not overflow.
-  static constexpr std::int64_t limit = std::numeric_limits<std::int64_t>::max() / 4096;
-
-  template <typename Number>
-  static constexpr std::int64_t to_units(Number value) noexcept {
-    if constexpr (std::floating_point<Number>) {
-      const double scaled = static_cast<double>(value) * static_cast<double>(units_per_one);
-      if (!(scaled >= 0) || scaled > static_cast<double>(limit)) return invalid;
-      // Rounded up, so that a tiny request is never free of charge.
-      const auto whole = static_cast<std::int64_t>(scaled);
-      return scaled - static_cast<double>(whole) > 1e-6 ? whole + 1 : whole;
-    } else {
-      if (std::cmp_less(value, 0) || std::cmp_greater(value, limit / units_per_one)) return invalid;
-      return static_cast<std::int64_t>(value) * units_per_one;
-    }
-  }
-
-  std::int64_t units_ = 0;
-};
-
-}  // namespace ray
-
-// ---- include/ray/duration.hpp
-/// `ray::duration`, the unit of every timeout, and `ray::forever`, the one that never ends.
-
-#include <chrono>
-
-namespace ray {
-
-/// What every timeout is given as; any `std::chrono` duration that is not finer converts to it.
-using duration = std::chrono::nanoseconds;
-
-/// No timeout at all. Code that adds a timeout to a point in time must look for it first: the sum
-/// would overflow.
-inline constexpr duration forever = duration::max();
-
-}  // namespace ray
-
-
-#include <optional>
-#include <variant>
-
-namespace ray {
-
-/// Which exceptions of a task are worth another attempt: `retry::never`, `retry::always`,
-/// `retry::on<E1, E2>()`.
-class retry_policy {
- public:
-  using predicate = bool (*)(const std::exception_ptr& error);
-
-  constexpr retry_policy() noexcept = default;
-  constexpr explicit retry_policy(predicate matches) noexcept : matches_(matches) {}
-
-  [[nodiscard]] bool matches(const std::exception_ptr& error) const {
-    return matches_ != nullptr && matches_(error);
-  }
-  [[nodiscard]] constexpr bool is_never() const noexcept { return matches_ == nullptr; }
-
- private:
-  predicate matches_ = nullptr;
-};
-
-namespace retry {
-
-namespace detail {
-template <typename Error>
-bool is(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const Error&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-}  // namespace detail
-
-inline constexpr retry_policy never{};
-inline constexpr retry_policy always{[](const std::exception_ptr&) { return true; }};
-
-/// Retries on exceptions of these types, or derived from them.
-template <typename... Errors>
-[[nodiscard]] constexpr retry_policy on() noexcept {
-  return retry_policy([](const std::exception_ptr& error) { return (detail::is<Errors>(error) || ...); });
-}
-
-}  // namespace retry
-
-namespace detail {
-struct default_scheduling {
-  friend bool operator==(default_scheduling, default_scheduling) = default;
-};
-struct spread_scheduling {
-  friend bool operator==(spread_scheduling, spread_scheduling) = default;
-};
-struct group_state;
-}  // namespace detail
-
-/// Fill nodes up to half, then spread.
-inline constexpr detail::default_scheduling default_strategy{};
-/// Over as many nodes as there are.
-inline constexpr detail::spread_scheduling spread{};
-
-/// On this node; when `soft`, elsewhere if it is gone or cannot.
-struct node_affinity {
-  node_id node = {};
-  bool soft = false;
-};
-
-/// A bundle of a placement group; made by `placement_group::bundle`.
-struct placement_bundle {
-  std::shared_ptr<detail::group_state> group = {};
-  std::size_t index = 0;
-};
-
-/// Where a task or an actor may run.
-using scheduling_strategy = std::variant<detail::default_scheduling, detail::spread_scheduling,
-                                         node_affinity, placement_bundle>;
-
-struct task_options {
-  amount num_cpus = 1, num_gpus = 0;
-  std::size_t memory = 0;                          // bytes that the scheduler sets aside
-  std::map<std::string, double> resources = {};    // custom resources
-  std::map<std::string, std::string> labels = {};  // that the node must carry
-  scheduling_strategy scheduling = {};
-  std::string name = {};                           // default: the function's own name
-  int priority = 0;                                // among the job's waiting tasks; higher first
-  int max_retries = 3;                             // after crashes, and for `retry_exceptions`; -1: for ever
-  retry_policy retry_exceptions = retry::never;
-  duration timeout = forever;                      // from the start of the function
-  std::size_t stream_buffer = 16;                  // unread items before a generator waits
-  bool isolated = false;                           // in a process that runs nothing else meanwhile
-};
-
-enum class actor_lifetime { scoped, detached };
-
-struct actor_options {
-  amount num_cpus = 0, num_gpus = 0;
-  std::size_t memory = 0;
-  std::map<std::string, double> resources = {};
-  std::map<std::string, std::string> labels = {};
-  scheduling_strategy scheduling = {};
-  std::string name = {}, name_space = {};
-  bool get_if_exists = false;
-  actor_lifetime lifetime = actor_lifetime::scoped;  // detached needs a name
-  int max_concurrency = 1;
-  std::map<std::string, int> concurrency_groups = {};
-  int max_restarts = 0, max_task_retries = 0;        // -1: for ever
-  std::size_t max_pending_calls = 0;                 // 0: no limit
-  duration checkpoint_every = forever;               // the actor's class must be serializable
-  bool isolated = false;
-};
-
-/// Of one call; what is not set is as the actor's options say.
-struct call_options {
-  std::string name = {};
-  std::string concurrency_group = {};
-  std::optional<int> max_retries = {};
-  retry_policy retry_exceptions = retry::never;
-  duration timeout = forever;
-  std::size_t stream_buffer = 16;
-};
-
-struct kill_options {
-  bool restart = false;
-};
-
-}  // namespace ray
-
-
-
-namespace ray::detail {
-
-class actor_core;
-
-/// The state of an actor's class, type-erased. Calls of it never overlap with each other; a method
-/// runs in between only when `max_concurrency` allows.
-class actor_state {
- public:
-  virtual ~actor_state() = default;
-  [[nodiscard]] virtual const std::type_info& type() const noexcept = 0;
-  /// The object, or null while there is none.
-  [[nodiscard]] virtual void* get() noexcept = 0;
-  virtual void destroy() noexcept = 0;
-  /// Whether `save` and `load` may be called.
-  [[nodiscard]] virtual bool can_checkpoint() const noexcept = 0;
-  virtual void save(byte_sink& sink) = 0;
-  virtual void load(byte_source& source) = 0;
-};
-
-/// Makes the books of an actor; the caller has its first handle. Throws usage_error.
-[[nodiscard]] actor_core* new_actor(actor_options options, std::unique_ptr<actor_state> state);
-
-/// Gives the actor its constructor call and asks for its place. When the actor exists already
-/// (`get_if_exists`), the handle is exchanged for one of that actor. Throws usage_error.
-[[nodiscard]] actor_core* start_actor(actor_core* actor, task* creation);
-
-// Handles.
-void add_actor_handle(actor_core* actor) noexcept;
-void drop_actor_handle(actor_core* actor) noexcept;
-[[nodiscard]] actor_state& state_of(actor_core* actor) noexcept;
-[[nodiscard]] actor_id id_of(actor_core* actor) noexcept;
-[[nodiscard]] object_handle ready_of(actor_core* actor);
-void kill_actor(actor_core* actor, bool restart);
-[[nodiscard]] actor_core* find_actor_core(const std::string& name, const std::string& name_space);
-
-/// Marks `call` as a call of `actor`, made by what this thread runs. Before `submit`. Throws
-/// usage_error for an unknown concurrency group, backpressure_error.
-void set_actor_call(task* call, actor_core* actor,
-                    const std::shared_ptr<const call_options>& options);
-
-[[noreturn]] void throw_empty_actor(const char* what);
-[[noreturn]] void throw_other_type(actor_core* actor, const std::type_info& wanted);
-
-}  // namespace ray::detail
-
-// ---- include/ray/detail/runtime/arguments.hpp
-/// How arguments become parameters: each is kept in a slot of the task's block, as a value of the
-/// parameter's type, or as a future whose value the parameter is made from when the task begins.
-
-// ---- include/ray/detail/runtime/callable.hpp
-/// What can be seen of a callable: its parameter types, and whether it may travel.
-
-
-
-namespace ray {
-
-template <typename Function, typename... Values>
-class bound_function;
-
-namespace detail {
-
-/// The parameters of a callable as a tuple type, when they can be seen; `void` when they cannot (a
-/// template or overloaded call operator).
-template <typename Function>
-struct parameters_of;
-
-template <typename Result, typename... Parameters>
-struct visible_parameters {
-  using type = std::tuple<Parameters...>;
-};
-
-template <typename Member>
-struct member_parameters;
-
-// Every combination of qualifiers of a member function; the object comes first, by const reference
-// where that will do.
-#define RAY_DETAIL_MEMBER(qualifiers, self)                                     \
-  template <typename Result, typename Class, typename... Parameters>            \
-  struct member_parameters<Result (Class::*)(Parameters...) qualifiers> {       \
-    using with_object = std::tuple<self, Parameters...>;                        \
-    using type = std::tuple<Parameters...>;                                     \
-    static constexpr bool is_function = true;                                   \
-  };
-RAY_DETAIL_MEMBER(, Class)
-RAY_DETAIL_MEMBER(const, const Class&)
-RAY_DETAIL_MEMBER(&, Class)
-RAY_DETAIL_MEMBER(const&, const Class&)
-RAY_DETAIL_MEMBER(&&, Class)
-RAY_DETAIL_MEMBER(noexcept, Class)
-RAY_DETAIL_MEMBER(const noexcept, const Class&)
-RAY_DETAIL_MEMBER(& noexcept, Class)
-RAY_DETAIL_MEMBER(const& noexcept, const Class&)
-RAY_DETAIL_MEMBER(&& noexcept, Class)
-#undef RAY_DETAIL_MEMBER
-
-template <typename Function>
-concept has_one_call_operator = requires { &Function::operator(); };
-
-template <typename Function>
-struct parameters_of {
-  using type = void;
-};
-template <has_one_call_operator Function>
-struct parameters_of<Function> : member_parameters<decltype(&Function::operator())> {};
-template <typename Result, typename... Parameters>
-struct parameters_of<Result (*)(Parameters...)> : visible_parameters<Result, Parameters...> {};
-template <typename Result, typename... Parameters>
-struct parameters_of<Result (*)(Parameters...) noexcept>
-    : visible_parameters<Result, Parameters...> {};
-template <typename Function>
-  requires std::is_member_function_pointer_v<Function>
-struct parameters_of<Function> {
-  using type = typename member_parameters<Function>::with_object;
-};
-template <typename Value, typename Class>
-  requires std::is_object_v<Value>
-struct parameters_of<Value Class::*> {
-  using type = std::tuple<const Class&>;
-};
-
-/// `Tuple` without its first `count` elements; empty or unseen stays so.
-template <typename Tuple, std::size_t Count>
-struct drop_parameters;
-template <std::size_t Count>
-struct drop_parameters<void, Count> {
-  using type = void;
-};
-template <typename... Parameters>
-struct drop_parameters<std::tuple<Parameters...>, 0> {
-  using type = std::tuple<Parameters...>;
-};
-template <typename First, typename... Rest, std::size_t Count>
-  requires(Count > 0)
-struct drop_parameters<std::tuple<First, Rest...>, Count>
-    : drop_parameters<std::tuple<Rest...>, Count - 1> {};
-template <std::size_t Count>
-  requires(Count > 0)
-struct drop_parameters<std::tuple<>, Count> {
-  using type = std::tuple<>;
-};
-
-template <typename Function, typename... Values>
-struct parameters_of<bound_function<Function, Values...>>
-    : drop_parameters<typename parameters_of<Function>::type, sizeof...(Values)> {};
-
-template <typename Function>
-using parameters = typename parameters_of<Function>::type;
-
-template <typename Function>
-inline constexpr bool is_bound_function = false;
-template <typename Function, typename... Values>
-inline constexpr bool is_bound_function<bound_function<Function, Values...>> = true;
-
-/// What an argument is kept as when the parameter cannot be seen: decayed, literals as strings.
-template <typename Argument>
-using kept_argument =
-    std::conditional_t<std::is_convertible_v<Argument, const char*>, std::string,
-                       std::decay_t<Argument>>;
-
-/// Whether a callable may become a task: what it carries can be seen and serialized.
-template <typename Function>
-inline constexpr bool callable_travels =
-    (std::is_pointer_v<Function> && std::is_function_v<std::remove_pointer_t<Function>>) ||
-    std::is_member_pointer_v<Function> || is_bound_function<Function> ||
-    (std::is_class_v<Function> && (std::is_empty_v<Function> || serializable<Function>));
-
-template <typename Function>
-constexpr void require_callable_travels() {
-  static_assert(
-      callable_travels<Function>,
-      "ray: this callable cannot travel to another process: it carries state that cannot be "
-      "serialized (a lambda that captures, std::function, std::bind, a pointer to an object). Pass "
-      "what it needs as arguments, or bind values in front with ray::bind(f, values...); a function "
-      "object needs a cereal serialize function");
-}
-
-}  // namespace detail
-}  // namespace ray
-
-// ---- include/ray/detail/runtime/task.hpp
-/// A task: the block that is a pool job, a stored object and the call itself in one allocation.
-///
-/// `task` is what the runtime sees; `task_of` adds the function, its arguments still typed, and the
-/// storage of the result. Whoever wins `object::claim` runs it: a pool thread that finds it in a
-/// queue, or a thread that waits for its result.
-
-// ---- include/ray/detail/base/block_memory.hpp
-/// Memory of task and object blocks: a cache of free blocks a thread, by size class, so that making
-/// and freeing a small task costs a few instructions and no lock.
-///
-/// Blocks freed on another thread than the one that made them move between the caches in batches,
-/// through a central list (the idea of tcmalloc's transfer cache). Larger blocks come from
-/// `operator new`. Under the address and thread sanitizers all do, so that they see every block.
-
-
-namespace ray::detail {
-
-inline constexpr std::size_t block_alignment = 64;  // a cache line: neighbours never share one
-
-/// At least `size` bytes, aligned to `block_alignment`. Throws bad_alloc.
-[[nodiscard]] void* allocate_block(std::size_t size);
-
-/// `size` as it was given to `allocate_block`.
-void free_block(void* block, std::size_t size) noexcept;
-
-}  // namespace ray::detail
-
-// ---- include/ray/detail/base/type_name.hpp
-/// The readable name of a type, for messages. Demangled by the C++ runtime, with the long spellings
-/// of the standard strings shortened.
-
-
-namespace ray::detail {
-
-/// Never throws anything but `std::bad_alloc`; the mangled name when it cannot be demangled.
-[[nodiscard]] std::string type_name(const std::type_info& type);
-
-template <typename Type>
-[[nodiscard]] std::string type_name() {
-  return type_name(typeid(Type));
-}
-
-}  // namespace ray::detail
-
-// ---- include/ray/detail/base/value_operations_of.hpp
-/// Makes the table of a value type's operations, by which the runtime stores, spills, sends and
-/// destroys values without knowing their types.
-
-
 // ---- include/ray/detail/base/heap_size.hpp
 /// How much memory a value holds on the heap, as far as it can be told without walking through it.
 ///
@@ -2912,12 +2260,203 @@ struct job {
 
   explicit constexpr job(function run_function) noexcept : execute(run_function) {}
 
-  /// Called once for each time the job was pushed, on a pool thread, or on the thread that shuts the
-  /// pool down for what was never begun.
+  /// Called once for each time the job was pushed, on a pool thread, or on the thread that shuts
+  /// the pool down for what was never begun.
   function execute;
 };
 
 }  // namespace ray::detail::exec
+
+// ---- include/ray/detail/runtime/object.hpp
+/// The header of every object: what a future points to.
+///
+/// One word holds the object's state and its two counts, so that publishing a result and letting go
+/// of the block is one atomic operation. *Handles* (futures, views, arguments) keep the value;
+/// *references* keep the block's memory: all handles together hold one, the pool's queue one, and
+/// each living child task one. The value dies with the last handle, the block with the last
+/// reference.
+
+
+#include <atomic>
+#include <exception>
+
+namespace ray::detail {
+
+class object;
+class task;
+
+/// Where the store keeps the books of a value (src/runtime/object_hooks.hpp).
+struct stored_value;
+
+/// How a task's function ended.
+enum class outcome : std::uint8_t {
+  value,      // the result stands in the value's storage
+  failed,     // `task::take_exception` has it
+  suspended,  // a coroutine waits, or the result is a future: somebody else ends the object
+};
+
+/// What the runtime can do with a block whose types it does not know.
+struct block_operations {
+  const value_operations* value;            // null: the value never leaves the process (or is void)
+  void (*destroy_value)(object*) noexcept;  // null: nothing to do
+  /// Frees the block, whose arguments and value are gone.
+  void (*destroy_block)(object*) noexcept;
+
+  // Of tasks only:
+  outcome (*run)(task*) noexcept = nullptr;
+  /// The first argument that is not ready, or null.
+  object* (*pending_argument)(task*) noexcept = nullptr;
+  /// Destroys function and arguments, once; null when there is nothing to destroy.
+  void (*destroy_arguments)(task*) noexcept = nullptr;
+  // A copy of function and arguments for another attempt: made, put back, destroyed.
+  void* (*make_arguments_copy)(task*) = nullptr;
+  void (*restore_arguments)(task*, void* copy) = nullptr;
+  void (*destroy_arguments_copy)(void* copy) noexcept = nullptr;
+  std::string (*name)() = nullptr;
+  bool may_suspend = false;  // `run` can return `suspended`
+};
+
+/// One who waits for an object: a link in its list, and what to do when the object is ready.
+struct waiter {
+  using function = void (*)(waiter*, object*) noexcept;
+
+  function notify = nullptr;  // called once by the thread that ends the object
+  void* context = nullptr;
+  // Guarded by the object's stripe lock (see object.cpp).
+  waiter* next = nullptr;
+  waiter* previous = nullptr;
+  object* from = nullptr;  // whose list it was last in
+  // True while in an object's list. Cleared under the lock, read without: a waiter that finds it
+  // cleared may free itself, unless it has a `notify` that is still to run.
+  std::atomic<bool> linked{false};
+};
+
+class object {
+ public:
+  // The word: 12 bits of state, 26 of handles, 26 of references.
+  static constexpr std::uint64_t ready = 1;         // ended, well or not; set once, last
+  static constexpr std::uint64_t failed = 2;        // with `error_`
+  static constexpr std::uint64_t claimed = 4;       // a thread has begun it, or ended it unbegun
+  static constexpr std::uint64_t runnable = 8;      // who claims it may run it
+  static constexpr std::uint64_t ending = 16;       // who set it writes `error_`, then `ready`
+  static constexpr std::uint64_t has_waiters = 32;  // the list may not be empty
+  static constexpr std::uint64_t tracked = 64;      // the store tracks the value: pin to read
+  static constexpr std::uint64_t forwarded = 128;   // the value is that of the object at `value_`
+  static constexpr std::uint64_t observed = 256;    // somebody has seen the error
+  static constexpr std::uint64_t cancelled = 512;   // ended by `cancel` or a timeout
+  static constexpr std::uint64_t cancels_children = 1024;
+  static constexpr std::uint64_t one_handle = std::uint64_t{1} << 12;
+  static constexpr std::uint64_t handles_mask = ((std::uint64_t{1} << 26) - 1) << 12;
+  static constexpr std::uint64_t one_reference = std::uint64_t{1} << 38;
+
+  static constexpr std::uint64_t handles(std::uint64_t word) noexcept {
+    return (word & handles_mask) >> 12;
+  }
+  static constexpr std::uint64_t references(std::uint64_t word) noexcept { return word >> 38; }
+
+  object(const block_operations& operations, void* value, std::uint64_t word) noexcept
+      : word_(word), operations_(&operations), value_(value) {}
+  object(const object&) = delete;
+  object& operator=(const object&) = delete;
+
+  [[nodiscard]] std::uint64_t word() const noexcept {
+    return word_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] bool is_ready() const noexcept { return (word() & ready) != 0; }
+  [[nodiscard]] const block_operations& operations() const noexcept { return *operations_; }
+
+  // Relaxed: the new handle comes from one that the caller has.
+  void add_handle() noexcept { word_.fetch_add(one_handle, std::memory_order_relaxed); }
+  void drop_handle() noexcept;
+  void add_reference() noexcept { word_.fetch_add(one_reference, std::memory_order_relaxed); }
+  void drop_references(std::uint64_t count) noexcept;
+
+  /// Wins the right to begin the task, or to end it unbegun; once only.
+  [[nodiscard]] bool claim() noexcept {
+    return (word_.fetch_or(claimed, std::memory_order_acq_rel) & claimed) == 0;
+  }
+
+  /// The value stands in its storage: makes it visible, wakes who waits and drops `references`.
+  /// When somebody has ended the object meanwhile (cancelled it), drops the value.
+  void publish(std::uint64_t references_to_drop) noexcept;
+
+  /// Ends the object with an error, unless it has ended; true when this call ended it.
+  bool fail(std::exception_ptr error, std::uint64_t flags = 0) noexcept;
+
+  /// The object takes the value or error of `target`, which is ready. Consumes a handle of it.
+  void forward(object* target) noexcept;
+
+  /// Links `one` unless the object is ready; true when linked, and then `notify` is called once.
+  [[nodiscard]] bool add_waiter(waiter& one) noexcept;
+  /// Takes `one` out again; false when it is, or is about to be, notified.
+  bool remove_waiter(waiter& one) noexcept;
+
+  /// The object whose value this one has: itself, or where it was forwarded. Ready objects only.
+  [[nodiscard]] object* source() noexcept {
+    return (word() & forwarded) != 0 ? static_cast<object*>(value_) : this;
+  }
+  [[nodiscard]] void* value() const noexcept { return value_; }
+  [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
+  void mark_observed() noexcept;
+
+  /// The low half of the object's id, which is made when first asked for.
+  [[nodiscard]] std::uint64_t id() noexcept;
+
+  /// Tells the store of the value, which stands in its storage, when it is worth tracking. Throws
+  /// `out_of_memory_error`; the value then is still the caller's.
+  void track();
+  [[nodiscard]] stored_value* where_stored() const noexcept { return stored_; }
+
+ protected:
+  ~object() = default;
+  void release_value() noexcept;
+  void notify_waiters() noexcept;
+  void last_handle_gone() noexcept;
+  void discard_value() noexcept;
+  void publish_slowly(std::uint64_t word, std::uint64_t references_to_drop) noexcept;
+
+  std::atomic<std::uint64_t> word_;
+  const block_operations* operations_;
+  void* value_;                   // the value's storage; when forwarded, the object that has it
+  std::exception_ptr error_;      // written by who set `ending`, before `ready`
+  waiter* waiters_ = nullptr;     // guarded by the object's stripe lock
+  object* next_dying_ = nullptr;  // of the thread that lets go of it, see object.cpp
+  std::atomic<std::uint64_t> id_{0};
+  stored_value* stored_ = nullptr;
+};
+
+/// A counted handle of an object.
+class object_handle {
+ public:
+  object_handle() noexcept = default;
+  /// Takes over a handle that is already counted.
+  explicit object_handle(object* counted) noexcept : object_(counted) {}
+  object_handle(const object_handle& other) noexcept : object_(other.object_) {
+    if (object_ != nullptr) object_->add_handle();
+  }
+  object_handle(object_handle&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  object_handle& operator=(object_handle other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~object_handle() {
+    if (object_ != nullptr) object_->drop_handle();
+  }
+
+  [[nodiscard]] static object_handle share(object* one) noexcept {
+    one->add_handle();
+    return object_handle(one);
+  }
+  [[nodiscard]] object* get() const noexcept { return object_; }
+  [[nodiscard]] object* release() noexcept { return std::exchange(object_, nullptr); }
+  object* operator->() const noexcept { return object_; }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+
+ private:
+  object* object_ = nullptr;
+};
+
+}  // namespace ray::detail
 
 // ---- include/ray/fwd.hpp
 /// The names of ray's types, declared.
@@ -2942,6 +2481,7 @@ class placement_group;
 }  // namespace ray
 
 
+#include <variant>
 
 namespace ray::detail {
 
@@ -3190,9 +2730,8 @@ class task_of final : public task {
     }
   }
 
-  static constexpr bool repeatable = requires(const Body& body, void* memory) {
-    body.copy_into(memory);
-  };
+  static constexpr bool repeatable =
+      requires(const Body& body, void* memory) { body.copy_into(memory); };
 
   static void* make_copy(task* one) {
     if constexpr (repeatable) {
@@ -3222,19 +2761,22 @@ class task_of final : public task {
 
   static constexpr block_operations table{
       .value = operations_or_null<stored_type, Travels>(),
-      .destroy_value = std::is_trivially_destructible_v<stored_type>
-                           ? nullptr
-                           : +[](object* base) noexcept { std::destroy_at(&self(base)->result_.value); },
-      .destroy_block = [](object* base) noexcept {
-        task_of* one = self(base);
-        one->~task_of();
-        free_block(one, sizeof(task_of));
-      },
+      .destroy_value =
+          std::is_trivially_destructible_v<stored_type>
+              ? nullptr
+              : +[](object* base) noexcept { std::destroy_at(&self(base)->result_.value); },
+      .destroy_block =
+          [](object* base) noexcept {
+            task_of* one = self(base);
+            one->~task_of();
+            free_block(one, sizeof(task_of));
+          },
       .run = run_call,
       .pending_argument = [](task* one) noexcept { return self(one)->body_.value.pending(); },
-      .destroy_arguments = std::is_trivially_destructible_v<Body>
-                               ? nullptr
-                               : +[](task* one) noexcept { std::destroy_at(&self(one)->body_.value); },
+      .destroy_arguments =
+          std::is_trivially_destructible_v<Body>
+              ? nullptr
+              : +[](task* one) noexcept { std::destroy_at(&self(one)->body_.value); },
       .make_arguments_copy = make_copy,
       .restore_arguments = restore,
       .destroy_arguments_copy = destroy_copy,
@@ -3247,13 +2789,27 @@ class task_of final : public task {
 
 }  // namespace ray::detail
 
+// ---- include/ray/stream.hpp
+/// `ray::generator<R>`, a coroutine that yields values, and `ray::stream<R>`, the range that its
+/// reader sees. The producer runs ahead by `task_options::stream_buffer` items, then waits without
+/// a thread.
+
+// ---- include/ray/detail/runtime/coroutine.hpp
+/// How a coroutine is run as a task: it is resumed by pool jobs and suspended without a thread.
+///
+/// A `coroutine_context` belongs to the outermost coroutine of a task; those that it awaits share
+/// it. Coroutines hand over to each other through a slot of the thread that runs them, never by
+/// symmetric transfer, which overflows the stack in builds without tail calls.
+
 // ---- include/ray/detail/runtime/value_access.hpp
-/// Reading the value of an object: waiting until it is there, keeping it in memory while it is read.
+/// Reading the value of an object: waiting until it is there, keeping it in memory while it is
+/// read.
 
 // ---- include/ray/detail/base/copyable.hpp
-/// Whether a value can be copied, looked at through the standard containers: those say that they can
-/// be copied whatever they hold, and fail only when they are.
+/// Whether a value can be copied, looked at through the standard containers: those say that they
+/// can be copied whatever they hold, and fail only when they are.
 
+#include <optional>
 
 namespace ray::detail {
 
@@ -3271,9 +2827,8 @@ concept standard_container = requires {
 
 template <standard_container Type>
   requires(!std::is_same_v<typename Type::value_type, Type>)
-struct copyable_traits<Type>
-    : std::bool_constant<std::is_copy_constructible_v<Type> && copyable<typename Type::value_type>> {
-};
+struct copyable_traits<Type> : std::bool_constant<std::is_copy_constructible_v<Type> &&
+                                                  copyable<typename Type::value_type>> {};
 
 template <typename... Types>
 struct all_copyable : std::bool_constant<(copyable<std::remove_const_t<Types>> && ...)> {};
@@ -3288,6 +2843,22 @@ template <typename Type>
 struct copyable_traits<std::optional<Type>> : all_copyable<Type> {};
 
 }  // namespace ray::detail
+
+// ---- include/ray/duration.hpp
+/// `ray::duration`, the unit of every timeout, and `ray::forever`, the one that never ends.
+
+#include <chrono>
+
+namespace ray {
+
+/// What every timeout is given as; any `std::chrono` duration that is not finer converts to it.
+using duration = std::chrono::nanoseconds;
+
+/// No timeout at all. Code that adds a timeout to a point in time must look for it first: the sum
+/// would overflow.
+inline constexpr duration forever = duration::max();
+
+}  // namespace ray
 
 
 
@@ -3366,295 +2937,6 @@ template <typename Value>
 }
 
 }  // namespace ray::detail
-
-
-
-namespace ray::detail {
-
-/// Stands for a parameter that cannot be seen.
-struct unseen;
-
-/// An argument kept by value.
-template <typename Value, typename Parameter>
-class value_slot {
- public:
-  static constexpr std::size_t dependencies = 0;
-  // A parameter by reference to const sees the kept value; all else is given it to move from.
-  using passed = std::conditional_t<std::is_lvalue_reference_v<Parameter>, const Value&, Value&&>;
-
-  template <typename Argument>
-    requires(!std::same_as<std::remove_cvref_t<Argument>, value_slot>)
-  explicit value_slot(Argument&& argument) : value_(convert(std::forward<Argument>(argument))) {}
-  value_slot(value_slot&&) = default;
-
-  [[nodiscard]] passed pass() noexcept { return static_cast<passed>(value_); }
-  [[nodiscard]] object* future_object() const noexcept { return nullptr; }
-  [[nodiscard]] value_slot copy() const { return value_slot(copy_of(value_)); }
-
- private:
-  template <typename Argument>
-  static Value convert(Argument&& argument) {
-    if constexpr (std::is_constructible_v<Value, Argument>) {
-      return static_cast<Value>(std::forward<Argument>(argument));
-    } else {
-      return Value(std::forward<Argument>(argument));
-    }
-  }
-
-  Value value_;
-};
-
-/// An argument that is a future, where the parameter is made from its value.
-template <typename Value, typename Parameter>
-class future_slot {
- public:
-  static constexpr std::size_t dependencies = 1;
-  static constexpr bool by_reference =
-      std::is_same_v<Parameter, unseen> ||
-      (std::is_lvalue_reference_v<Parameter> &&
-       std::is_convertible_v<const Value&, Parameter> &&
-       std::is_same_v<std::remove_cvref_t<Parameter>, Value>);
-  // A reference to something made of the value: it lives here, for a coroutine may keep it.
-  static constexpr bool converts = !by_reference && std::is_reference_v<Parameter>;
-  using passed = std::conditional_t<by_reference, const Value&,
-                                    std::conditional_t<converts, Parameter, Value>>;
-
-  explicit future_slot(future<Value> argument)
-      : handle_(future_access::take(std::move(argument))) {
-    if (!handle_) throw_empty_future("as an argument of a task");
-  }
-  future_slot(future_slot&& other) noexcept : handle_(std::move(other.handle_)) {}
-
-  [[nodiscard]] passed pass() {
-    if constexpr (by_reference) {
-      // Pinned for as long as the arguments live: a coroutine may keep the reference.
-      pin_.emplace(handle_.get());
-      return **pin_;
-    } else if constexpr (converts) {
-      made_.emplace(take_value<Value>(std::move(handle_)));
-      return static_cast<Parameter>(*made_);
-    } else {
-      return take_value<Value>(std::move(handle_));
-    }
-  }
-  [[nodiscard]] object* future_object() const noexcept { return handle_.get(); }
-  [[nodiscard]] future_slot copy() const {
-    return future_slot(future_access::make<Value>(handle_));
-  }
-
- private:
-  object_handle handle_;
-  std::optional<pinned_value<Value>> pin_;
-  [[no_unique_address]] std::conditional_t<converts, std::optional<std::decay_t<Parameter>>,
-                                           std::monostate> made_;
-};
-
-/// The slot for an argument that meets a parameter that can be seen.
-template <typename Argument, typename Parameter>
-struct slot_for_parameter {
-  using kept = std::decay_t<Parameter>;
-  static_assert(!std::is_lvalue_reference_v<Parameter> ||
-                    std::is_const_v<std::remove_reference_t<Parameter>>,
-                "ray: a parameter that is a reference to non-const cannot be used by a task: the "
-                "task works on its own copy, and nobody would see the change; take it by value or "
-                "by const reference and return the result");
-  static_assert(std::is_convertible_v<Argument, kept> || std::is_constructible_v<kept, Argument>,
-                "ray: an argument cannot be converted to the type of its parameter");
-  static constexpr void check() { require_serializable<kept>(); }
-  using type = value_slot<kept, Parameter>;
-};
-template <typename Argument, typename Parameter>
-  requires(is_future<std::decay_t<Argument>> && !is_future<std::decay_t<Parameter>>)
-struct slot_for_parameter<Argument, Parameter> {
-  using value = typename std::decay_t<Argument>::value_type;
-  static_assert(!std::is_void_v<value>,
-                "ray: a future<void> has no value to pass: take a parameter of type "
-                "ray::future<void>, or wait for it with then or when_all");
-  static_assert(!std::is_lvalue_reference_v<Parameter> ||
-                    std::is_const_v<std::remove_reference_t<Parameter>>,
-                "ray: a parameter that is a reference to non-const cannot be used by a task: the "
-                "value of a future is immutable; take it by value or by const reference");
-  static_assert(std::is_convertible_v<const value&, Parameter> ||
-                    std::is_convertible_v<value, Parameter>,
-                "ray: the value of a future cannot be converted to the type of the parameter that "
-                "it is passed to");
-  static constexpr void check() {}
-  using type = future_slot<value, Parameter>;
-};
-
-/// The slot for an argument whose parameter cannot be seen; `AsValue` tells futures apart.
-template <typename Argument, bool AsValue>
-struct slot_for_unseen {
-  using kept = kept_argument<Argument>;
-  static constexpr void check() { require_serializable<kept>(); }
-  using type = value_slot<kept, unseen>;
-};
-template <typename Argument>
-  requires is_future<std::decay_t<Argument>>
-struct slot_for_unseen<Argument, true> {
-  static constexpr void check() {}
-  using type = future_slot<typename std::decay_t<Argument>::value_type, unseen>;
-};
-
-template <typename Argument>
-struct value_seen {
-  using type = kept_argument<Argument>&&;
-};
-template <typename Argument>
-  requires(is_future<std::decay_t<Argument>> &&
-           !std::is_void_v<typename std::decay_t<Argument>::value_type>)
-struct value_seen<Argument> {
-  using type = const typename std::decay_t<Argument>::value_type&;
-};
-
-/// Whether `Function` can be called with the futures' values in place of the futures.
-template <typename Function, typename Leading, typename... Arguments>
-inline constexpr bool takes_values = false;
-template <typename Function, typename... Leading, typename... Arguments>
-inline constexpr bool takes_values<Function, std::tuple<Leading...>, Arguments...> =
-    std::is_invocable_v<Function, Leading..., typename value_seen<Arguments>::type...>;
-
-/// Finds the slots of a call: `Parameters` is what can be seen, `Leading` what the runtime passes in
-/// front (an actor's state).
-template <typename Function, typename Leading, typename Parameters, typename... Arguments>
-struct plan_slots {
-  static_assert(sizeof...(Arguments) <= std::tuple_size_v<Parameters>,
-                "ray: more arguments than the function has parameters");
-  template <typename Indexes>
-  struct by_index;
-  template <std::size_t... Indexes>
-  struct by_index<std::index_sequence<Indexes...>> {
-    using type = std::tuple<typename slot_for_parameter<
-        Arguments, std::tuple_element_t<Indexes, Parameters>>::type...>;
-    static constexpr void check() {
-      (slot_for_parameter<Arguments, std::tuple_element_t<Indexes, Parameters>>::check(), ...);
-    }
-  };
-  using plan = by_index<std::index_sequence_for<Arguments...>>;
-};
-template <typename Function, typename Leading, typename... Arguments>
-struct plan_slots<Function, Leading, void, Arguments...> {
-  static constexpr bool as_values = takes_values<Function&, Leading, Arguments...>;
-  struct plan {
-    using type = std::tuple<typename slot_for_unseen<Arguments, as_values>::type...>;
-    static constexpr void check() { (slot_for_unseen<Arguments, as_values>::check(), ...); }
-  };
-};
-
-/// A function and its arguments, ready to be called. `Leading` are references that the caller of
-/// `call` supplies in front.
-template <typename Function, typename Slots>
-class bound_call;
-
-template <typename Function, typename... Slots>
-class bound_call<Function, std::tuple<Slots...>> {
- public:
-  static constexpr std::size_t dependencies = (std::size_t{0} + ... + Slots::dependencies);
-
-  template <typename Callable, typename... Arguments>
-  explicit bound_call(std::in_place_t, Callable&& function, Arguments&&... arguments)
-      : function_(std::forward<Callable>(function)),
-        slots_(std::forward<Arguments>(arguments)...) {}
-  bound_call(const bound_call&) = delete;
-  bound_call& operator=(const bound_call&) = delete;
-
-  template <typename... Leading>
-  decltype(auto) call(Leading&&... leading) {
-    return std::apply(
-        [&](auto&... slots) -> decltype(auto) {
-          return std::invoke(function_, std::forward<Leading>(leading)..., slots.pass()...);
-        },
-        slots_);
-  }
-  decltype(auto) operator()() { return call(); }
-
-  [[nodiscard]] object* pending() const noexcept {
-    object* found = nullptr;
-    if constexpr (dependencies != 0) {
-      const auto look = [&](const auto& slot) {
-        object* one = slot.future_object();
-        if (found == nullptr && one != nullptr && !one->is_ready()) found = one;
-      };
-      std::apply([&](const auto&... slots) { (look(slots), ...); }, slots_);
-    }
-    return found;
-  }
-
-  /// Has the task wait for the futures among the arguments.
-  void await_arguments(task* owner) noexcept {
-    if constexpr (dependencies != 0) {
-      std::size_t next = 0;
-      const auto link = [&](auto& slot) {
-        if (object* one = slot.future_object()) add_dependency(owner, links_[next++], one);
-      };
-      std::apply([&](auto&... slots) { (link(slots), ...); }, slots_);
-    }
-  }
-
-  /// Builds a copy of function and arguments, for another attempt of the task.
-  void copy_into(void* memory) const {
-    std::apply(
-        [&](const auto&... slots) {
-          new (memory) bound_call(copied(), copy_of(function_), slots.copy()...);
-        },
-        slots_);
-  }
-
- private:
-  struct copied {};
-  explicit bound_call(copied, Function&& function, Slots&&... slots)
-      : function_(std::move(function)), slots_(std::move(slots)...) {}
-
-  [[no_unique_address]] Function function_;
-  [[no_unique_address]] std::tuple<Slots...> slots_;
-  [[no_unique_address]] std::array<waiter, dependencies> links_;
-};
-
-}  // namespace ray::detail
-
-// ---- include/ray/detail/runtime/exported.hpp
-/// Handles (of objects, actors, queues ...) as bytes. In one process the bytes are a number in a table
-/// that keeps what the handle stands for until the session ends, since the bytes may be read again
-/// at any time.
-
-
-namespace ray::detail {
-
-/// A handle on its way; empty handles travel too.
-struct exported_handle {
-  std::uint64_t process = 0;
-  std::uint64_t number = 0;
-
-  template <typename Archive>
-  void serialize(Archive& archive) {
-    archive(process, number);
-  }
-};
-
-/// Enters what `kept` stands for, once for each `key`.
-[[nodiscard]] exported_handle export_handle(const void* key, std::shared_ptr<void> kept);
-
-/// What was exported, or null for the empty handle. Throws serialization_error when it is of another
-/// process or session.
-[[nodiscard]] std::shared_ptr<void> import_handle(const exported_handle& one);
-
-}  // namespace ray::detail
-
-// ---- include/ray/detail/api/submission.hpp
-/// From a body to the future, or the stream, of its call: builds the block, has `prepare` attach what
-/// the call needs (options, its actor), and submits it.
-
-// ---- include/ray/stream.hpp
-/// `ray::generator<R>`, a coroutine that yields values, and `ray::stream<R>`, the range that its
-/// reader sees. The producer runs ahead by `task_options::stream_buffer` items, then waits without a
-/// thread.
-
-// ---- include/ray/detail/runtime/coroutine.hpp
-/// How a coroutine is run as a task: it is resumed by pool jobs and suspended without a thread.
-///
-/// A `coroutine_context` belongs to the outermost coroutine of a task; those that it awaits share
-/// it. Coroutines hand over to each other through a slot of the thread that runs them, never by
-/// symmetric transfer, which overflows the stack in builds without tail calls.
 
 
 #include <coroutine>
@@ -3910,8 +3192,8 @@ struct stream_state : stream_core {
 
 }  // namespace detail
 
-/// A coroutine that makes values with `co_yield` and may `co_await`. A function that returns one runs
-/// as a task; its call returns a `stream`.
+/// A coroutine that makes values with `co_yield` and may `co_await`. A function that returns one
+/// runs as a task; its call returns a `stream`.
 template <typename Value>
 class [[nodiscard]] generator {
  public:
@@ -4080,8 +3362,7 @@ class stream_body {
   void await_arguments(ray::detail::task* owner) noexcept { body_.await_arguments(owner); }
   void copy_into(void* memory) const {
     body_.copy_into(&static_cast<stream_body*>(memory)->body_);
-    new (&static_cast<stream_body*>(memory)->stream_)
-        std::shared_ptr<stream_state<Value>>(stream_);
+    new (&static_cast<stream_body*>(memory)->stream_) std::shared_ptr<stream_state<Value>>(stream_);
   }
   static std::string name() { return Body::name(); }
 
@@ -4310,6 +3591,728 @@ template <typename Body, typename Prepare, typename... Arguments>
 
 }  // namespace ray::detail
 
+// ---- include/ray/detail/runtime/actor_state.hpp
+/// An actor as its handles see it: two counts and the functions of its class. What it does is in
+/// `actor_core` (src/runtime/actor_core.hpp); the class's own part is made by the template that
+/// created it.
+
+// ---- include/ray/id.hpp
+/// Identifiers of objects, tasks, actors, nodes and jobs: 128 bits, regular, hashable, printable.
+///
+/// The high half is drawn at random once a process, the low half counts, so ids are unique in a
+/// cluster without asking anyone, and making one costs an addition.
+
+#include <compare>
+#include <iosfwd>
+
+namespace ray {
+
+namespace detail {
+
+/// One kind of identifier; `Tag` only tells the kinds apart. The default is the empty id.
+template <typename Tag>
+struct basic_id {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+
+  friend constexpr auto operator<=>(const basic_id&, const basic_id&) noexcept = default;
+
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    archive(high, low);
+  }
+};
+
+/// 32 hexadecimal digits.
+[[nodiscard]] std::string to_hex(std::uint64_t high, std::uint64_t low);
+void write_hex(std::ostream& out, std::uint64_t high, std::uint64_t low);
+
+/// The high half of every id made in this process.
+[[nodiscard]] std::uint64_t process_id_prefix();
+
+}  // namespace detail
+
+using object_id = detail::basic_id<struct object_tag>;
+using task_id = detail::basic_id<struct task_tag>;
+using actor_id = detail::basic_id<struct actor_tag>;
+using node_id = detail::basic_id<struct node_tag>;
+using job_id = detail::basic_id<struct job_tag>;
+
+template <typename Tag>
+[[nodiscard]] std::string to_string(const detail::basic_id<Tag>& id) {
+  return detail::to_hex(id.high, id.low);
+}
+
+template <typename Tag>
+std::ostream& operator<<(std::ostream& out, const detail::basic_id<Tag>& id) {
+  detail::write_hex(out, id.high, id.low);
+  return out;
+}
+
+}  // namespace ray
+
+template <typename Tag>
+struct std::hash<ray::detail::basic_id<Tag>> {
+  std::size_t operator()(const ray::detail::basic_id<Tag>& id) const noexcept {
+    // The low half counts; the multiplication spreads it over the buckets.
+    return static_cast<std::size_t>(id.high ^ (id.low * 0x9e3779b97f4a7c15U));
+  }
+};
+
+// ---- include/ray/options.hpp
+/// Options of tasks, actors and calls: aggregates written by name, `{.num_cpus = 2, .name = "x"}`,
+/// in the order shown. Absurd values (negative, NaN) throw usage_error when they are used.
+
+// ---- include/ray/amount.hpp
+/// `ray::amount`: how much of a resource, in units of 1/10,000, so that fractions add up exactly.
+
+#include <limits>
+
+namespace ray {
+
+/// A quantity of a resource: converts from any arithmetic type and counts in units of 1/10,000.
+///
+/// Absurd values (negative, NaN, infinite) can be held, so that the error is raised where the
+/// amount is used and can name the task; see `valid`.
+class amount {
+ public:
+  static constexpr std::int64_t units_per_one = 10'000;
+
+  constexpr amount() noexcept = default;
+
+  template <typename Number>
+    requires std::integral<Number> || std::floating_point<Number>
+  constexpr amount(Number value) noexcept : units_(to_units(value)) {}
+
+  /// The amount of exactly `units` ten-thousandths.
+  [[nodiscard]] static constexpr amount from_units(std::int64_t units) noexcept {
+    amount result;
+    result.units_ = units;
+    return result;
+  }
+
+  [[nodiscard]] constexpr std::int64_t units() const noexcept { return units_; }
+  [[nodiscard]] constexpr double value() const noexcept {
+    return static_cast<double>(units_) / static_cast<double>(units_per_one);
+  }
+  /// Whether it is neither negative nor NaN nor too large to count.
+  [[nodiscard]] constexpr bool valid() const noexcept { return units_ >= 0; }
+
+  friend constexpr auto operator<=>(amount, amount) noexcept = default;
+  friend constexpr amount operator+(amount left, amount right) noexcept {
+    return from_units(left.units_ + right.units_);
+  }
+  friend constexpr amount operator-(amount left, amount right) noexcept {
+    return from_units(left.units_ - right.units_);
+  }
+
+ private:
+  static constexpr std::int64_t invalid = std::numeric_limits<std::int64_t>::min();
+  // Sums of a few thousand amounts must not overflow.
+  static constexpr std::int64_t limit = std::numeric_limits<std::int64_t>::max() / 4096;
+
+  template <typename Number>
+  static constexpr std::int64_t to_units(Number value) noexcept {
+    if constexpr (std::floating_point<Number>) {
+      const double scaled = static_cast<double>(value) * static_cast<double>(units_per_one);
+      if (!(scaled >= 0) || scaled > static_cast<double>(limit)) return invalid;
+      // Rounded up, so that a tiny request is never free of charge.
+      const auto whole = static_cast<std::int64_t>(scaled);
+      return scaled - static_cast<double>(whole) > 1e-6 ? whole + 1 : whole;
+    } else {
+      if (std::cmp_less(value, 0) || std::cmp_greater(value, limit / units_per_one)) return invalid;
+      return static_cast<std::int64_t>(value) * units_per_one;
+    }
+  }
+
+  std::int64_t units_ = 0;
+};
+
+}  // namespace ray
+
+
+
+namespace ray {
+
+/// Which exceptions of a task are worth another attempt: `retry::never`, `retry::always`,
+/// `retry::on<E1, E2>()`.
+class retry_policy {
+ public:
+  using predicate = bool (*)(const std::exception_ptr& error);
+
+  constexpr retry_policy() noexcept = default;
+  constexpr explicit retry_policy(predicate matches) noexcept : matches_(matches) {}
+
+  [[nodiscard]] bool matches(const std::exception_ptr& error) const {
+    return matches_ != nullptr && matches_(error);
+  }
+  [[nodiscard]] constexpr bool is_never() const noexcept { return matches_ == nullptr; }
+
+ private:
+  predicate matches_ = nullptr;
+};
+
+namespace retry {
+
+namespace detail {
+template <typename Error>
+bool is(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+}  // namespace detail
+
+inline constexpr retry_policy never{};
+inline constexpr retry_policy always{[](const std::exception_ptr&) { return true; }};
+
+/// Retries on exceptions of these types, or derived from them.
+template <typename... Errors>
+[[nodiscard]] constexpr retry_policy on() noexcept {
+  return retry_policy(
+      [](const std::exception_ptr& error) { return (detail::is<Errors>(error) || ...); });
+}
+
+}  // namespace retry
+
+namespace detail {
+struct default_scheduling {
+  friend bool operator==(default_scheduling, default_scheduling) = default;
+};
+struct spread_scheduling {
+  friend bool operator==(spread_scheduling, spread_scheduling) = default;
+};
+struct group_state;
+}  // namespace detail
+
+/// Fill nodes up to half, then spread.
+inline constexpr detail::default_scheduling default_strategy{};
+/// Over as many nodes as there are.
+inline constexpr detail::spread_scheduling spread{};
+
+/// On this node; when `soft`, elsewhere if it is gone or cannot.
+struct node_affinity {
+  node_id node = {};
+  bool soft = false;
+};
+
+/// A bundle of a placement group; made by `placement_group::bundle`.
+struct placement_bundle {
+  std::shared_ptr<detail::group_state> group = {};
+  std::size_t index = 0;
+};
+
+/// Where a task or an actor may run.
+using scheduling_strategy = std::variant<detail::default_scheduling, detail::spread_scheduling,
+                                         node_affinity, placement_bundle>;
+
+struct task_options {
+  amount num_cpus = 1, num_gpus = 0;
+  std::size_t memory = 0;                          // bytes that the scheduler sets aside
+  std::map<std::string, double> resources = {};    // custom resources
+  std::map<std::string, std::string> labels = {};  // that the node must carry
+  scheduling_strategy scheduling = {};
+  std::string name = {};  // default: the function's own name
+  int priority = 0;       // among the job's waiting tasks; higher first
+  int max_retries = 3;    // after crashes, and for `retry_exceptions`; -1: for ever
+  retry_policy retry_exceptions = retry::never;
+  duration timeout = forever;      // from the start of the function
+  std::size_t stream_buffer = 16;  // unread items before a generator waits
+  bool isolated = false;           // in a process that runs nothing else meanwhile
+};
+
+enum class actor_lifetime { scoped, detached };
+
+struct actor_options {
+  amount num_cpus = 0, num_gpus = 0;
+  std::size_t memory = 0;
+  std::map<std::string, double> resources = {};
+  std::map<std::string, std::string> labels = {};
+  scheduling_strategy scheduling = {};
+  std::string name = {}, name_space = {};
+  bool get_if_exists = false;
+  actor_lifetime lifetime = actor_lifetime::scoped;  // detached needs a name
+  int max_concurrency = 1;
+  std::map<std::string, int> concurrency_groups = {};
+  int max_restarts = 0, max_task_retries = 0;  // -1: for ever
+  std::size_t max_pending_calls = 0;           // 0: no limit
+  duration checkpoint_every = forever;         // the actor's class must be serializable
+  bool isolated = false;
+};
+
+/// Of one call; what is not set is as the actor's options say.
+struct call_options {
+  std::string name = {};
+  std::string concurrency_group = {};
+  std::optional<int> max_retries = {};
+  retry_policy retry_exceptions = retry::never;
+  duration timeout = forever;
+  std::size_t stream_buffer = 16;
+};
+
+struct kill_options {
+  bool restart = false;
+};
+
+}  // namespace ray
+
+
+
+namespace ray::detail {
+
+class actor_core;
+
+/// The state of an actor's class, type-erased. Calls of it never overlap with each other; a method
+/// runs in between only when `max_concurrency` allows.
+class actor_state {
+ public:
+  virtual ~actor_state() = default;
+  [[nodiscard]] virtual const std::type_info& type() const noexcept = 0;
+  /// The object, or null while there is none.
+  [[nodiscard]] virtual void* get() noexcept = 0;
+  virtual void destroy() noexcept = 0;
+  /// Whether `save` and `load` may be called.
+  [[nodiscard]] virtual bool can_checkpoint() const noexcept = 0;
+  virtual void save(byte_sink& sink) = 0;
+  virtual void load(byte_source& source) = 0;
+};
+
+/// Makes the books of an actor; the caller has its first handle. Throws usage_error.
+[[nodiscard]] actor_core* new_actor(actor_options options, std::unique_ptr<actor_state> state);
+
+/// Gives the actor its constructor call and asks for its place. When the actor exists already
+/// (`get_if_exists`), the handle is exchanged for one of that actor. Throws usage_error.
+[[nodiscard]] actor_core* start_actor(actor_core* actor, task* creation);
+
+// Handles.
+void add_actor_handle(actor_core* actor) noexcept;
+void drop_actor_handle(actor_core* actor) noexcept;
+[[nodiscard]] actor_state& state_of(actor_core* actor) noexcept;
+[[nodiscard]] actor_id id_of(actor_core* actor) noexcept;
+[[nodiscard]] object_handle ready_of(actor_core* actor);
+void kill_actor(actor_core* actor, bool restart);
+[[nodiscard]] actor_core* find_actor_core(const std::string& name, const std::string& name_space);
+
+/// Marks `call` as a call of `actor`, made by what this thread runs. Before `submit`. Throws
+/// usage_error for an unknown concurrency group, backpressure_error.
+void set_actor_call(task* call, actor_core* actor,
+                    const std::shared_ptr<const call_options>& options);
+
+[[noreturn]] void throw_empty_actor(const char* what);
+[[noreturn]] void throw_other_type(actor_core* actor, const std::type_info& wanted);
+
+}  // namespace ray::detail
+
+// ---- include/ray/detail/runtime/arguments.hpp
+/// How arguments become parameters: each is kept in a slot of the task's block, as a value of the
+/// parameter's type, or as a future whose value the parameter is made from when the task begins.
+
+// ---- include/ray/detail/runtime/callable.hpp
+/// What can be seen of a callable: its parameter types, and whether it may travel.
+
+
+
+namespace ray {
+
+template <typename Function, typename... Values>
+class bound_function;
+
+namespace detail {
+
+/// The parameters of a callable as a tuple type, when they can be seen; `void` when they cannot (a
+/// template or overloaded call operator).
+template <typename Function>
+struct parameters_of;
+
+template <typename Result, typename... Parameters>
+struct visible_parameters {
+  using type = std::tuple<Parameters...>;
+};
+
+template <typename Member>
+struct member_parameters;
+
+// Every combination of qualifiers of a member function; the object comes first, by const reference
+// where that will do.
+#define RAY_DETAIL_MEMBER(qualifiers, self)                               \
+  template <typename Result, typename Class, typename... Parameters>      \
+  struct member_parameters<Result (Class::*)(Parameters...) qualifiers> { \
+    using with_object = std::tuple<self, Parameters...>;                  \
+    using type = std::tuple<Parameters...>;                               \
+    static constexpr bool is_function = true;                             \
+  };
+RAY_DETAIL_MEMBER(, Class)
+RAY_DETAIL_MEMBER(const, const Class&)
+RAY_DETAIL_MEMBER(&, Class)
+RAY_DETAIL_MEMBER(const&, const Class&)
+RAY_DETAIL_MEMBER(&&, Class)
+RAY_DETAIL_MEMBER(noexcept, Class)
+RAY_DETAIL_MEMBER(const noexcept, const Class&)
+RAY_DETAIL_MEMBER(& noexcept, Class)
+RAY_DETAIL_MEMBER(const& noexcept, const Class&)
+RAY_DETAIL_MEMBER(&& noexcept, Class)
+#undef RAY_DETAIL_MEMBER
+
+template <typename Function>
+concept has_one_call_operator = requires { &Function::operator(); };
+
+template <typename Function>
+struct parameters_of {
+  using type = void;
+};
+template <has_one_call_operator Function>
+struct parameters_of<Function> : member_parameters<decltype(&Function::operator())> {};
+template <typename Result, typename... Parameters>
+struct parameters_of<Result (*)(Parameters...)> : visible_parameters<Result, Parameters...> {};
+template <typename Result, typename... Parameters>
+struct parameters_of<Result (*)(Parameters...) noexcept>
+    : visible_parameters<Result, Parameters...> {};
+template <typename Function>
+  requires std::is_member_function_pointer_v<Function>
+struct parameters_of<Function> {
+  using type = typename member_parameters<Function>::with_object;
+};
+template <typename Value, typename Class>
+  requires std::is_object_v<Value>
+struct parameters_of<Value Class::*> {
+  using type = std::tuple<const Class&>;
+};
+
+/// `Tuple` without its first `count` elements; empty or unseen stays so.
+template <typename Tuple, std::size_t Count>
+struct drop_parameters;
+template <std::size_t Count>
+struct drop_parameters<void, Count> {
+  using type = void;
+};
+template <typename... Parameters>
+struct drop_parameters<std::tuple<Parameters...>, 0> {
+  using type = std::tuple<Parameters...>;
+};
+template <typename First, typename... Rest, std::size_t Count>
+  requires(Count > 0)
+struct drop_parameters<std::tuple<First, Rest...>, Count>
+    : drop_parameters<std::tuple<Rest...>, Count - 1> {};
+template <std::size_t Count>
+  requires(Count > 0)
+struct drop_parameters<std::tuple<>, Count> {
+  using type = std::tuple<>;
+};
+
+template <typename Function, typename... Values>
+struct parameters_of<bound_function<Function, Values...>>
+    : drop_parameters<typename parameters_of<Function>::type, sizeof...(Values)> {};
+
+template <typename Function>
+using parameters = typename parameters_of<Function>::type;
+
+template <typename Function>
+inline constexpr bool is_bound_function = false;
+template <typename Function, typename... Values>
+inline constexpr bool is_bound_function<bound_function<Function, Values...>> = true;
+
+/// What an argument is kept as when the parameter cannot be seen: decayed, literals as strings.
+template <typename Argument>
+using kept_argument = std::conditional_t<std::is_convertible_v<Argument, const char*>, std::string,
+                                         std::decay_t<Argument>>;
+
+/// Whether a callable may become a task: what it carries can be seen and serialized.
+template <typename Function>
+inline constexpr bool callable_travels =
+    (std::is_pointer_v<Function> && std::is_function_v<std::remove_pointer_t<Function>>) ||
+    std::is_member_pointer_v<Function> || is_bound_function<Function> ||
+    (std::is_class_v<Function> && (std::is_empty_v<Function> || serializable<Function>));
+
+template <typename Function>
+constexpr void require_callable_travels() {
+  static_assert(
+      callable_travels<Function>,
+      "ray: this callable cannot travel to another process: it carries state that cannot be "
+      "serialized (a lambda that captures, std::function, std::bind, a pointer to an object). Pass "
+      "what it needs as arguments, or bind values in front with ray::bind(f, values...); a "
+      "function "
+      "object needs a cereal serialize function");
+}
+
+}  // namespace detail
+}  // namespace ray
+
+
+
+namespace ray::detail {
+
+/// Stands for a parameter that cannot be seen.
+struct unseen;
+
+/// An argument kept by value.
+template <typename Value, typename Parameter>
+class value_slot {
+ public:
+  static constexpr std::size_t dependencies = 0;
+  // A parameter by reference to const sees the kept value; all else is given it to move from.
+  using passed = std::conditional_t<std::is_lvalue_reference_v<Parameter>, const Value&, Value&&>;
+
+  template <typename Argument>
+    requires(!std::same_as<std::remove_cvref_t<Argument>, value_slot>)
+  explicit value_slot(Argument&& argument) : value_(convert(std::forward<Argument>(argument))) {}
+  value_slot(value_slot&&) = default;
+
+  [[nodiscard]] passed pass() noexcept { return static_cast<passed>(value_); }
+  [[nodiscard]] object* future_object() const noexcept { return nullptr; }
+  [[nodiscard]] value_slot copy() const { return value_slot(copy_of(value_)); }
+
+ private:
+  template <typename Argument>
+  static Value convert(Argument&& argument) {
+    if constexpr (std::is_constructible_v<Value, Argument>) {
+      return static_cast<Value>(std::forward<Argument>(argument));
+    } else {
+      return Value(std::forward<Argument>(argument));
+    }
+  }
+
+  Value value_;
+};
+
+/// An argument that is a future, where the parameter is made from its value.
+template <typename Value, typename Parameter>
+class future_slot {
+ public:
+  static constexpr std::size_t dependencies = 1;
+  static constexpr bool by_reference =
+      std::is_same_v<Parameter, unseen> ||
+      (std::is_lvalue_reference_v<Parameter> && std::is_convertible_v<const Value&, Parameter> &&
+       std::is_same_v<std::remove_cvref_t<Parameter>, Value>);
+  // A reference to something made of the value: it lives here, for a coroutine may keep it.
+  static constexpr bool converts = !by_reference && std::is_reference_v<Parameter>;
+  using passed = std::conditional_t<by_reference, const Value&,
+                                    std::conditional_t<converts, Parameter, Value>>;
+
+  explicit future_slot(future<Value> argument) : handle_(future_access::take(std::move(argument))) {
+    if (!handle_) throw_empty_future("as an argument of a task");
+  }
+  future_slot(future_slot&& other) noexcept : handle_(std::move(other.handle_)) {}
+
+  [[nodiscard]] passed pass() {
+    if constexpr (by_reference) {
+      // Pinned for as long as the arguments live: a coroutine may keep the reference.
+      pin_.emplace(handle_.get());
+      return **pin_;
+    } else if constexpr (converts) {
+      made_.emplace(take_value<Value>(std::move(handle_)));
+      return static_cast<Parameter>(*made_);
+    } else {
+      return take_value<Value>(std::move(handle_));
+    }
+  }
+  [[nodiscard]] object* future_object() const noexcept { return handle_.get(); }
+  [[nodiscard]] future_slot copy() const {
+    return future_slot(future_access::make<Value>(handle_));
+  }
+
+ private:
+  object_handle handle_;
+  std::optional<pinned_value<Value>> pin_;
+  [[no_unique_address]] std::conditional_t<converts, std::optional<std::decay_t<Parameter>>,
+                                           std::monostate>
+      made_;
+};
+
+/// The slot for an argument that meets a parameter that can be seen.
+template <typename Argument, typename Parameter>
+struct slot_for_parameter {
+  using kept = std::decay_t<Parameter>;
+  static_assert(!std::is_lvalue_reference_v<Parameter> ||
+                    std::is_const_v<std::remove_reference_t<Parameter>>,
+                "ray: a parameter that is a reference to non-const cannot be used by a task: the "
+                "task works on its own copy, and nobody would see the change; take it by value or "
+                "by const reference and return the result");
+  static_assert(std::is_convertible_v<Argument, kept> || std::is_constructible_v<kept, Argument>,
+                "ray: an argument cannot be converted to the type of its parameter");
+  static constexpr void check() { require_serializable<kept>(); }
+  using type = value_slot<kept, Parameter>;
+};
+template <typename Argument, typename Parameter>
+  requires(is_future<std::decay_t<Argument>> && !is_future<std::decay_t<Parameter>>)
+struct slot_for_parameter<Argument, Parameter> {
+  using value = typename std::decay_t<Argument>::value_type;
+  static_assert(!std::is_void_v<value>,
+                "ray: a future<void> has no value to pass: take a parameter of type "
+                "ray::future<void>, or wait for it with then or when_all");
+  static_assert(!std::is_lvalue_reference_v<Parameter> ||
+                    std::is_const_v<std::remove_reference_t<Parameter>>,
+                "ray: a parameter that is a reference to non-const cannot be used by a task: the "
+                "value of a future is immutable; take it by value or by const reference");
+  static_assert(std::is_convertible_v<const value&, Parameter> ||
+                    std::is_convertible_v<value, Parameter>,
+                "ray: the value of a future cannot be converted to the type of the parameter that "
+                "it is passed to");
+  static constexpr void check() {}
+  using type = future_slot<value, Parameter>;
+};
+
+/// The slot for an argument whose parameter cannot be seen; `AsValue` tells futures apart.
+template <typename Argument, bool AsValue>
+struct slot_for_unseen {
+  using kept = kept_argument<Argument>;
+  static constexpr void check() { require_serializable<kept>(); }
+  using type = value_slot<kept, unseen>;
+};
+template <typename Argument>
+  requires is_future<std::decay_t<Argument>>
+struct slot_for_unseen<Argument, true> {
+  static constexpr void check() {}
+  using type = future_slot<typename std::decay_t<Argument>::value_type, unseen>;
+};
+
+template <typename Argument>
+struct value_seen {
+  using type = kept_argument<Argument>&&;
+};
+template <typename Argument>
+  requires(is_future<std::decay_t<Argument>> &&
+           !std::is_void_v<typename std::decay_t<Argument>::value_type>)
+struct value_seen<Argument> {
+  using type = const typename std::decay_t<Argument>::value_type&;
+};
+
+/// Whether `Function` can be called with the futures' values in place of the futures.
+template <typename Function, typename Leading, typename... Arguments>
+inline constexpr bool takes_values = false;
+template <typename Function, typename... Leading, typename... Arguments>
+inline constexpr bool takes_values<Function, std::tuple<Leading...>, Arguments...> =
+    std::is_invocable_v<Function, Leading..., typename value_seen<Arguments>::type...>;
+
+/// Finds the slots of a call: `Parameters` is what can be seen, `Leading` what the runtime passes
+/// in front (an actor's state).
+template <typename Function, typename Leading, typename Parameters, typename... Arguments>
+struct plan_slots {
+  static_assert(sizeof...(Arguments) <= std::tuple_size_v<Parameters>,
+                "ray: more arguments than the function has parameters");
+  template <typename Indexes>
+  struct by_index;
+  template <std::size_t... Indexes>
+  struct by_index<std::index_sequence<Indexes...>> {
+    using type = std::tuple<
+        typename slot_for_parameter<Arguments, std::tuple_element_t<Indexes, Parameters>>::type...>;
+    static constexpr void check() {
+      (slot_for_parameter<Arguments, std::tuple_element_t<Indexes, Parameters>>::check(), ...);
+    }
+  };
+  using plan = by_index<std::index_sequence_for<Arguments...>>;
+};
+template <typename Function, typename Leading, typename... Arguments>
+struct plan_slots<Function, Leading, void, Arguments...> {
+  static constexpr bool as_values = takes_values<Function&, Leading, Arguments...>;
+  struct plan {
+    using type = std::tuple<typename slot_for_unseen<Arguments, as_values>::type...>;
+    static constexpr void check() { (slot_for_unseen<Arguments, as_values>::check(), ...); }
+  };
+};
+
+/// A function and its arguments, ready to be called. `Leading` are references that the caller of
+/// `call` supplies in front.
+template <typename Function, typename Slots>
+class bound_call;
+
+template <typename Function, typename... Slots>
+class bound_call<Function, std::tuple<Slots...>> {
+ public:
+  static constexpr std::size_t dependencies = (std::size_t{0} + ... + Slots::dependencies);
+
+  template <typename Callable, typename... Arguments>
+  explicit bound_call(std::in_place_t, Callable&& function, Arguments&&... arguments)
+      : function_(std::forward<Callable>(function)),
+        slots_(std::forward<Arguments>(arguments)...) {}
+  bound_call(const bound_call&) = delete;
+  bound_call& operator=(const bound_call&) = delete;
+
+  template <typename... Leading>
+  decltype(auto) call(Leading&&... leading) {
+    return std::apply(
+        [&](auto&... slots) -> decltype(auto) {
+          return std::invoke(function_, std::forward<Leading>(leading)..., slots.pass()...);
+        },
+        slots_);
+  }
+  decltype(auto) operator()() { return call(); }
+
+  [[nodiscard]] object* pending() const noexcept {
+    object* found = nullptr;
+    if constexpr (dependencies != 0) {
+      const auto look = [&](const auto& slot) {
+        object* one = slot.future_object();
+        if (found == nullptr && one != nullptr && !one->is_ready()) found = one;
+      };
+      std::apply([&](const auto&... slots) { (look(slots), ...); }, slots_);
+    }
+    return found;
+  }
+
+  /// Has the task wait for the futures among the arguments.
+  void await_arguments(task* owner) noexcept {
+    if constexpr (dependencies != 0) {
+      std::size_t next = 0;
+      const auto link = [&](auto& slot) {
+        if (object* one = slot.future_object()) add_dependency(owner, links_[next++], one);
+      };
+      std::apply([&](auto&... slots) { (link(slots), ...); }, slots_);
+    }
+  }
+
+  /// Builds a copy of function and arguments, for another attempt of the task.
+  void copy_into(void* memory) const {
+    std::apply(
+        [&](const auto&... slots) {
+          new (memory) bound_call(copied(), copy_of(function_), slots.copy()...);
+        },
+        slots_);
+  }
+
+ private:
+  struct copied {};
+  explicit bound_call(copied, Function&& function, Slots&&... slots)
+      : function_(std::move(function)), slots_(std::move(slots)...) {}
+
+  [[no_unique_address]] Function function_;
+  [[no_unique_address]] std::tuple<Slots...> slots_;
+  [[no_unique_address]] std::array<waiter, dependencies> links_;
+};
+
+}  // namespace ray::detail
+
+// ---- include/ray/detail/runtime/exported.hpp
+/// Handles (of objects, actors, queues ...) as bytes. In one process the bytes are a number in a
+/// table that keeps what the handle stands for until the session ends, since the bytes may be read
+/// again at any time.
+
+
+namespace ray::detail {
+
+/// A handle on its way; empty handles travel too.
+struct exported_handle {
+  std::uint64_t process = 0;
+  std::uint64_t number = 0;
+
+  template <typename Archive>
+  void serialize(Archive& archive) {
+    archive(process, number);
+  }
+};
+
+/// Enters what `kept` stands for, once for each `key`.
+[[nodiscard]] exported_handle export_handle(const void* key, std::shared_ptr<void> kept);
+
+/// What was exported, or null for the empty handle. Throws serialization_error when it is of
+/// another process or session.
+[[nodiscard]] std::shared_ptr<void> import_handle(const exported_handle& one);
+
+}  // namespace ray::detail
+
 // ---- include/ray/future.hpp
 /// `ray::future<T>`: a copyable handle of an immutable object in the object store, and what can be
 /// done with it: get, view, wait, chain, combine, cancel. The object lives while any handle does.
@@ -4319,8 +4322,8 @@ template <typename Body, typename Prepare, typename... Arguments>
 /// call of a user's own `wait` or `get` becomes ours.
 
 // ---- include/ray/detail/api/combine.hpp
-/// The bodies of tasks that combine futures: `then`, `when_all`, `split`. They run on this process's
-/// pool when what they wait for is ready.
+/// The bodies of tasks that combine futures: `then`, `when_all`, `split`. They run on this
+/// process's pool when what they wait for is ready.
 
 
 #include <ranges>
@@ -4469,15 +4472,16 @@ object_handle require_handle(future<Value> one, const char* what) {
 
 /// Whether a range given as `Range` is an rvalue that may be emptied: not a view of another's.
 template <typename Range>
-inline constexpr bool owns_elements = !std::is_lvalue_reference_v<Range> &&
-                                      !std::is_const_v<Range> &&
-                                      !std::ranges::view<std::remove_cvref_t<Range>>;
+inline constexpr bool owns_elements =
+    !std::is_lvalue_reference_v<Range> && !std::is_const_v<Range> &&
+    !std::ranges::view<std::remove_cvref_t<Range>>;
 
 struct when_all_function {
   template <typename... Values>
   [[nodiscard]] auto operator()(future<Values>... futures) const {
-    return submit_body<tuple_body<Values...>>(nothing_to_prepare(), std::array<object_handle, sizeof...(Values)>{
-        require_handle(std::move(futures), "when_all")...});
+    return submit_body<tuple_body<Values...>>(
+        nothing_to_prepare(), std::array<object_handle, sizeof...(Values)>{
+                                  require_handle(std::move(futures), "when_all")...});
   }
   template <std::ranges::input_range Range>
     requires is_future<std::remove_cvref_t<std::ranges::range_value_t<Range>>>
@@ -4580,9 +4584,7 @@ class future {
   Value get() &&;
 
   /// Blocks until the object has ended, well or not.
-  void wait() const {
-    detail::wait_until_ready(require("wait"));
-  }
+  void wait() const { detail::wait_until_ready(require("wait")); }
   /// Blocks for at most `timeout`; whether the object has ended.
   bool wait_for(duration timeout) const {
     return detail::wait_until_ready(require("wait_for"), timeout);
@@ -4594,17 +4596,15 @@ class future {
     return (require("failed")->word() & detail::object::failed) != 0;
   }
   [[nodiscard]] bool valid() const noexcept { return static_cast<bool>(handle_); }
-  [[nodiscard]] object_id id() const {
-    return {detail::process_id_prefix(), require("id")->id()};
-  }
+  [[nodiscard]] object_id id() const { return {detail::process_id_prefix(), require("id")->id()}; }
 
   /// Blocks until the value is there; the object itself, without a copy. It stays in memory while
   /// the pointer, or a copy of it, is held, also when all futures are gone or the session is over.
   [[nodiscard]] std::shared_ptr<const Value> view() const
     requires(!std::is_void_v<Value>);
 
-  /// The future of `fn(value)`, flattened, run on this process's pool when the object is ready. `fn`
-  /// may capture anything. An error passes it by.
+  /// The future of `fn(value)`, flattened, run on this process's pool when the object is ready.
+  /// `fn` may capture anything. An error passes it by.
   template <typename Function>
   auto then(Function&& function) const {
     return detail::chain<Value>(detail::object_handle::share(require("then")),
@@ -4660,8 +4660,8 @@ struct cancel_options {
 namespace detail {
 
 template <typename Range>
-concept range_of_futures =
-    std::ranges::input_range<Range> && is_future<std::remove_cvref_t<std::ranges::range_value_t<Range>>>;
+concept range_of_futures = std::ranges::input_range<Range> &&
+                           is_future<std::remove_cvref_t<std::ranges::range_value_t<Range>>>;
 
 template <typename Range>
 using range_future_value = typename std::ranges::range_value_t<Range>::value_type;
@@ -4709,10 +4709,11 @@ template <typename Value>
   return found;
 }
 
-/// Whether a range gives the same futures each time it is read. Others make them while they are read.
+/// Whether a range gives the same futures each time it is read. Others make them while they are
+/// read.
 template <typename Range>
-concept keeps_its_futures =
-    std::ranges::forward_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>>;
+concept keeps_its_futures = std::ranges::forward_range<Range> &&
+                            std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>>;
 
 /// A range of futures read once: handles that stay.
 template <typename Range>
@@ -4725,7 +4726,8 @@ auto kept_futures(Range&& range) {
   return kept;
 }
 
-/// The objects behind a range of futures, for the functions that know no types. The range keeps them.
+/// The objects behind a range of futures, for the functions that know no types. The range keeps
+/// them.
 template <typename Range>
 std::vector<object*> objects_of(Range& range, const char* what) {
   std::vector<object*> objects;
@@ -4967,8 +4969,8 @@ std::shared_ptr<const Value> future<Value>::view() const
     detail::object_handle handle;
     detail::pinned_value<Value> value;
   };
-  auto held = std::shared_ptr<holder>(new holder{detail::object_handle::share(one),
-                                                 detail::pinned_value<Value>(one)});
+  auto held = std::shared_ptr<holder>(
+      new holder{detail::object_handle::share(one), detail::pinned_value<Value>(one)});
   return std::shared_ptr<const Value>(held, &*held->value);
 }
 
@@ -5249,8 +5251,8 @@ template <typename Class, typename... Arguments>
   return detail::create_actor<Class>(std::move(options), std::forward<Arguments>(arguments)...);
 }
 
-/// The actor with that name, if there is one; the name space "" is the session's. Throws usage_error
-/// when that actor is of another type.
+/// The actor with that name, if there is one; the name space "" is the session's. Throws
+/// usage_error when that actor is of another type.
 template <typename Class>
 [[nodiscard]] std::optional<actor<Class>> find_actor(const std::string& name,
                                                      const std::string& name_space = "") {
@@ -5403,8 +5405,8 @@ class actor_pool {
     }
   }
 
-  /// `f(actor's state, element)` for each element; the results in the range's order. Blocks. Rethrows
-  /// the first error.
+  /// `f(actor's state, element)` for each element; the results in the range's order. Blocks.
+  /// Rethrows the first error.
   template <typename Function, std::ranges::input_range Range>
   [[nodiscard]] auto map(Function function, Range&& range) {
     auto futures = call_all(std::move(function), std::forward<Range>(range));
@@ -5427,8 +5429,8 @@ class actor_pool {
     results_.push_back(std::make_unique<pending_of<value>>(std::move(result)));
   }
 
-  /// The result of the oldest submitted call that was not yet taken. Blocks. Throws usage_error when
-  /// there is none, or when the call's result is of another type.
+  /// The result of the oldest submitted call that was not yet taken. Blocks. Throws usage_error
+  /// when there is none, or when the call's result is of another type.
   template <typename Result>
   Result next() {
     return take<Result>(pop());
@@ -5452,7 +5454,8 @@ class actor_pool {
 
   [[nodiscard]] std::unique_ptr<pending> pop() {
     if (results_.empty()) {
-      throw usage_error("ray::actor_pool: next() was called, but nothing submitted is left to take");
+      throw usage_error(
+          "ray::actor_pool: next() was called, but nothing submitted is left to take");
     }
     auto oldest = std::move(results_.front());
     results_.pop_front();
@@ -5463,8 +5466,9 @@ class actor_pool {
   static Result take(std::unique_ptr<pending> one) {
     auto* typed = dynamic_cast<pending_of<Result>*>(one.get());
     if (typed == nullptr) {
-      throw usage_error("ray::actor_pool: next() was asked for another type than the result of the "
-                        "oldest call has; name that type");
+      throw usage_error(
+          "ray::actor_pool: next() was asked for another type than the result of the "
+          "oldest call has; name that type");
     }
     return get(std::move(typed->result));
   }
@@ -5547,12 +5551,12 @@ class parker;
 
 class meeting {
  public:
-  /// Calls `attempt()` under the lock until it returns true, sleeping in between until something has
-  /// changed; then wakes the others. False when the timeout passed first.
+  /// Calls `attempt()` under the lock until it returns true, sleeping in between until something
+  /// has changed; then wakes the others. False when the timeout passed first.
   template <typename Attempt>
   bool wait(duration timeout, const char* what, Attempt attempt) {
-    return wait_until(timeout, what,
-                      [](void* context) { return (*static_cast<Attempt*>(context))(); }, &attempt);
+    return wait_until(
+        timeout, what, [](void* context) { return (*static_cast<Attempt*>(context))(); }, &attempt);
   }
 
   /// Calls `attempt()` once under the lock; wakes those who wait when it returns true.
@@ -5649,7 +5653,8 @@ class bound_function {
   decltype(auto) operator()(Arguments&&... arguments) {
     return std::apply(
         [&](auto&... values) -> decltype(auto) {
-          return std::invoke(function_, std::move(values)..., std::forward<Arguments>(arguments)...);
+          return std::invoke(function_, std::move(values)...,
+                             std::forward<Arguments>(arguments)...);
         },
         values_);
   }
@@ -5659,8 +5664,8 @@ class bound_function {
   std::tuple<Values...> values_;
 };
 
-/// Binds values in front of the parameters of `f`, which must be able to travel; so must the values.
-/// It knows no placeholders, and needs no session.
+/// Binds values in front of the parameters of `f`, which must be able to travel; so must the
+/// values. It knows no placeholders, and needs no session.
 template <typename Function, typename... Values>
 [[nodiscard]] auto bind(Function&& function, Values&&... values) {
   using kept = std::decay_t<Function>;
@@ -5913,8 +5918,8 @@ bool register_exception() {
 #define RAY_DETAIL_JOIN(prefix, number) prefix##number
 
 // ---- include/ray/parallel.hpp
-/// Loops over ranges: `parallel_for` and `transform_reduce` on this process's pool, which return when
-/// done, so that their functions may capture by reference; `map` over the cluster.
+/// Loops over ranges: `parallel_for` and `transform_reduce` on this process's pool, which return
+/// when done, so that their functions may capture by reference; `map` over the cluster.
 
 // ---- include/ray/detail/api/loop.hpp
 /// A loop over indexes that the pool's threads and the caller share.
@@ -6054,7 +6059,8 @@ namespace ray {
 namespace detail {
 
 template <typename Range>
-concept divisible_range = std::ranges::random_access_range<Range> && std::ranges::sized_range<Range>;
+concept divisible_range =
+    std::ranges::random_access_range<Range> && std::ranges::sized_range<Range>;
 
 struct parallel_for_function {
   template <divisible_range Range, typename Function>
@@ -6126,7 +6132,8 @@ inline constexpr detail::parallel_for_function parallel_for{};
 /// order of the operands is kept, and the result does not depend on the number of threads.
 inline constexpr detail::transform_reduce_function transform_reduce{};
 
-/// The futures of `f(element)` for each element; `f` is a callable that travels or a remote function.
+/// The futures of `f(element)` for each element; `f` is a callable that travels or a remote
+/// function.
 inline constexpr detail::map_function map{};
 
 }  // namespace ray
@@ -6149,8 +6156,8 @@ struct resource_bundle {
 /// Where the bundles lie: together or apart, as a wish or, when strict, as a condition.
 enum class strategy { pack, spread, strict_pack, strict_spread };
 
-/// A copyable, serializable handle, empty by default. Dropping it frees nothing: only `remove` or the
-/// end of the job gives the resources back.
+/// A copyable, serializable handle, empty by default. Dropping it frees nothing: only `remove` or
+/// the end of the job gives the resources back.
 class placement_group {
  public:
   placement_group() noexcept = default;
@@ -6159,7 +6166,8 @@ class placement_group {
                            strategy how = strategy::pack);
   explicit placement_group(std::vector<resource_bundle> bundles, strategy how = strategy::pack);
 
-  /// Ends when all bundles are reserved; with infeasible_error or cancelled_error if they never are.
+  /// Ends when all bundles are reserved; with infeasible_error or cancelled_error if they never
+  /// are.
   [[nodiscard]] future<void> ready() const;
   /// For `task_options::scheduling`. Throws usage_error when there is no such bundle.
   [[nodiscard]] placement_bundle bundle(std::size_t index) const;
@@ -6221,7 +6229,8 @@ class queue {
     if (!done) detail::throw_queue_timeout("put", timeout);
   }
 
-  /// Blocks while the queue is empty. Throws usage_error when it is closed and empty, timeout_error.
+  /// Blocks while the queue is empty. Throws usage_error when it is closed and empty,
+  /// timeout_error.
   Value get(duration timeout = forever) const {
     state& own = require();
     std::optional<Value> taken;
@@ -6337,13 +6346,15 @@ class session {
 };
 
 /// Starts the session of this process. Throws usage_error when one runs, and for absurd options.
-[[nodiscard("the session ends with the object that init returns: keep it in a variable of main")]]
-session init(config options = config());
+[[nodiscard(
+    "the session ends with the object that init returns: keep it in a variable of main")]] session
+init(config options = config());
 
 /// As above, and takes the `--ray-` options out of the command line, which wins over `options`;
 /// `--ray-help` lists them and exits.
-[[nodiscard("the session ends with the object that init returns: keep it in a variable of main")]]
-session init(int& argc, char**& argv, config options = config());
+[[nodiscard(
+    "the session ends with the object that init returns: keep it in a variable of main")]] session
+init(int& argc, char**& argv, config options = config());
 
 /// Whether a session runs.
 [[nodiscard]] bool is_initialized() noexcept;
@@ -6603,7 +6614,8 @@ class central_list {
       const std::lock_guard lock(mutex_);
       batches_[size_class].push_back(batch);
     } catch (const std::bad_alloc&) {
-      // No memory to remember the batch: it is lost, which beats ending the program in a destructor.
+      // No memory to remember the batch: it is lost, which beats ending the program in a
+      // destructor.
     }
   }
 
@@ -10988,8 +11000,8 @@ void scheduler::close_pool(place index, place node) {
   const std::vector<place> lines = one.lines;
   for (const place line : lines) {
     leave(line);
-    lines_[line]->missing = 0;
     lines_[line]->standing_slots = 0;
+    lines_[line]->missing = lines_[line]->standing ? -lines_[line]->granted : 0;
     move_to_node(line, node);
   }
   remove_pool(index);
@@ -11042,10 +11054,11 @@ void scheduler::remove_pool(place index) {
 /// Threads are not slots. A *token* is the right to use one CPU; the pool has as many as its owner
 /// deposits. A *job* pushed with `push` runs under a token, one pushed with `push_free` needs none
 /// (it holds resources of another kind, or none). A thread that blocks gives its token to another,
-/// which is started if need be, and goes on at once when its wait ends, one over the limit; the next
-/// thread to end a job then gives its token up. While a free job runs on a thread that has a token,
-/// the token is *lendable*: a monitor takes it away when the job is still there at its next tick
-/// and work waits (as the system monitor of Go's scheduler takes processors from system calls).
+/// which is started if need be, and goes on at once when its wait ends, one over the limit; the
+/// next thread to end a job then gives its token up. While a free job runs on a thread that has a
+/// token, the token is *lendable*: a monitor takes it away when the job is still there at its next
+/// tick and work waits (as the system monitor of Go's scheduler takes processors from system
+/// calls).
 ///
 /// Sleeping is two-phase: a thread announces itself idle, fences, and looks once more before it
 /// parks; whoever pushes a job looks for idle threads after it. The fence is asymmetric, so a push
@@ -11189,10 +11202,12 @@ class deque {
 }  // namespace ray::detail::exec
 
 // ---- src/exec/thread_record.hpp
-/// What the library knows of a thread: its parker, the pool's worker it runs, the room on its stack.
+/// What the library knows of a thread: its parker, the pool's worker it runs, the room on its
+/// stack.
 ///
 /// A record is made when a thread first needs one and goes to a free list when the thread ends. The
-/// memory is never given back, so that a late wake-up of a thread that is gone touches valid memory.
+/// memory is never given back, so that a late wake-up of a thread that is gone touches valid
+/// memory.
 
 
 
@@ -11287,8 +11302,8 @@ class pool {
   void deposit(std::int64_t count);
   /// Takes up to `most` tokens that nobody holds; returns how many.
   std::int64_t withdraw_idle(std::int64_t most);
-  /// Asks for `count` tokens of threads that run jobs: each is reported by `token_returned` when its
-  /// thread ends its job. Replaces what was asked before. Returns how many came at once.
+  /// Asks for `count` tokens of threads that run jobs: each is reported by `token_returned` when
+  /// its thread ends its job. Replaces what was asked before. Returns how many came at once.
   std::int64_t ask_back(std::int64_t count);
 
   /// Ends all threads when the jobs that they run have returned, then executes on this thread what
@@ -11325,6 +11340,7 @@ class pool {
   [[nodiscard]] bool free_work_pending() const;
   void notify();
   void notify_slowly(std::uint64_t signals);
+  void grow();
   bool wake_one();
   bool add_thread(bool permanent = false);
   void wake_or_add();
@@ -11334,7 +11350,8 @@ class pool {
   void drain();
 
   // The state that a push must look at, in one word: how many threads are idle, how many search,
-  // whether free jobs have run lately (then a push arms the monitor), whether the pool is stopped.
+  // whether free jobs have run lately (then a push arms the monitor), whether the pool is stopped,
+  // whether a push that finds no idle thread may have to add one.
   static constexpr std::uint64_t one_idle = 1, idle_mask = 0xffff;
   static constexpr std::uint64_t one_searching = 0x10000, searching_mask = 0xffff0000;
   static constexpr std::uint64_t free_jobs_ran = std::uint64_t{1} << 32;
@@ -11344,6 +11361,7 @@ class pool {
   // Tokens that nobody holds. Below zero: as many are owed to threads that resumed from a wait
   // or are asked back, and threads give theirs up between jobs.
   std::atomic<std::int64_t> tokens_{0};
+  std::atomic<std::int64_t> blocked_{0};  // threads that sleep in a wait and have given a token up
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> live_threads_{0};
   std::size_t wanted_threads_ = 0;
@@ -11488,11 +11506,11 @@ struct pool::threads {
 
   std::mutex mutex;
   std::vector<std::unique_ptr<worker>> owned;
-  std::vector<stack_thread> handles;   // by worker; joined when its place is used again, or at stop
-  std::vector<std::size_t> retired;    // places of workers whose thread has ended
-  std::vector<worker*> idle;           // a stack: the last to sleep has the warmest caches
-  std::int64_t owed = 0;               // tokens that are asked back and have not come
-  bool warned = false;                 // that no thread could be started
+  std::vector<stack_thread> handles;  // by worker; joined when its place is used again, or at stop
+  std::vector<std::size_t> retired;   // places of workers whose thread has ended
+  std::vector<worker*> idle;          // a stack: the last to sleep has the warmest caches
+  std::int64_t owed = 0;              // tokens that are asked back and have not come
+  bool warned = false;                // that no thread could be started
 
   stack_thread monitor;
   parker monitor_parker;
@@ -11559,9 +11577,18 @@ void pool::notify_slowly(std::uint64_t signals) {
   // Who gives a token up later looks for work afterwards, so none is lost here.
   if (tokens_.load(std::memory_order_relaxed) <= 0) return;
   if ((signals & idle_mask) != 0 && wake_one()) return;
-  if ((signals & may_grow) == 0) return;
-  if (thread_count() >= wanted_threads_ || !add_thread(true)) {
-    signals_.fetch_and(~may_grow, std::memory_order_relaxed);
+  if ((signals & may_grow) != 0) grow();
+}
+
+/// A token is free, and no thread is idle or looks for work: another one is needed if not all that
+/// were wanted have begun, or if some sleep in a wait.
+void pool::grow() {
+  const bool below = thread_count() < wanted_threads_;
+  if ((below || blocked_.load(std::memory_order_seq_cst) != 0) && add_thread(below)) return;
+  signals_.fetch_and(~may_grow, std::memory_order_seq_cst);
+  // Who blocks counts itself before it sets the flag: either we see it, or its flag comes later.
+  if (blocked_.load(std::memory_order_seq_cst) != 0) {
+    signals_.fetch_or(may_grow, std::memory_order_relaxed);
   }
 }
 
@@ -11839,7 +11866,10 @@ void pool::deposit(std::int64_t count) {
   tokens_.fetch_add(count, std::memory_order_seq_cst);
   heavy_fence();
   for (std::int64_t i = 0; i < count && token_work_pending(); ++i) {
-    if (!wake_one()) break;
+    if (wake_one()) continue;
+    const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
+    if ((signals & searching_mask) == 0 && (signals & may_grow) != 0) grow();
+    break;
   }
 }
 
@@ -11847,7 +11877,12 @@ blocking_region::blocking_region() : record_(this_thread()) {
   if (worker* self = record_.running) {
     before_ = self->token_.exchange(worker::token_state::none, std::memory_order_relaxed);
     pool_ = self->pool_;
-    if (before_ != worker::token_state::none) pool_->give_token();
+    if (before_ != worker::token_state::none) {
+      pool_->give_token();
+      // Nobody may be left to be woken: pushes have to add a thread.
+      pool_->blocked_.fetch_add(1, std::memory_order_seq_cst);
+      pool_->signals_.fetch_or(pool::may_grow, std::memory_order_seq_cst);
+    }
   } else {
     pool_ = record_.borrowed_from;
     if (pool_ == nullptr) return;
@@ -11865,7 +11900,9 @@ blocking_region::~blocking_region() {
   worker* self = record_.running;
   if (self != nullptr && before_ == worker::token_state::none) return;
   pool_->tokens_.fetch_sub(1, std::memory_order_relaxed);
-  if (self != nullptr) self->token_.store(before_, std::memory_order_relaxed);
+  if (self == nullptr) return;
+  self->token_.store(before_, std::memory_order_relaxed);
+  pool_->blocked_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 token_region::token_region(pool& owner)
@@ -15261,10 +15298,10 @@ std::string read_text_file(const std::filesystem::path& file, std::error_code& e
 // ---- src/runtime/actor_core.hpp
 /// An actor: a mailbox that runs on the pool.
 ///
-/// A call whose arguments are there goes to the queue of its concurrency group; a group runs as many
-/// calls at once as its limit says, each a job of the pool that needs no token. A thread that ends a
-/// call goes on with the next. Calls of one caller begin in the order made: one that waits for an
-/// argument holds back the later ones of its caller (a *lane*), and no others.
+/// A call whose arguments are there goes to the queue of its concurrency group; a group runs as
+/// many calls at once as its limit says, each a job of the pool that needs no token. A thread that
+/// ends a call goes on with the next. Calls of one caller begin in the order made: one that waits
+/// for an argument holds back the later ones of its caller (a *lane*), and no others.
 ///
 /// The head's machine decides whether, where and as which incarnation the actor lives; its answers
 /// arrive at `answer`.
@@ -15337,6 +15374,8 @@ class actor_core {
   [[nodiscard]] actor_core* stood_for() const noexcept { return stood_for_; }
   void kill(bool restart);
   void exit() noexcept;
+  /// The constructor threw: the error that its future and all calls get.
+  [[nodiscard]] std::exception_ptr constructor_failed(const std::exception_ptr& error);
   /// The handle was exchanged: the constructor never runs.
   void abandon() noexcept;
   /// The session ends: what waits ends; `end_state` destroys the state when nothing runs any more.
@@ -15350,6 +15389,8 @@ class actor_core {
   [[nodiscard]] bool holds_cpu() const noexcept { return options_.num_cpus.units() > 0; }
   [[nodiscard]] head::class_id cls() const noexcept { return cls_; }
   [[nodiscard]] std::string describe() const;
+  /// What an exception of the first constructor call becomes for all who hold the actor.
+  [[nodiscard]] std::exception_ptr creation_failure(const std::exception_ptr& error);
 
  private:
   struct call_group {
@@ -15371,7 +15412,7 @@ class actor_core {
   struct aftermath {
     std::vector<task*> started;
     std::vector<task*> failed;
-    std::vector<task*> stopped;  // running calls whose futures end, each with a reference
+    std::vector<task*> stopped;    // running calls whose futures end, each with a reference
     bool start_life = false;       // the constructor, or the end of the state, is due
     bool creation_failed = false;  // unless it has ended, the constructor's future fails
     bool unreferenced = false;
@@ -15412,16 +15453,16 @@ class actor_core {
   // All below: under `mutex_`.
   phase phase_ = phase::waiting;
   bool placed_ = false;
-  bool creation_ready_ = false;     // its arguments are there
-  bool stop_after_call_ = false;    // exit_actor was called
-  bool can_restart_ = true;         // false: it ended itself
-  bool infeasible_ = false;         // no node could ever take it
-  bool restart_wanted_ = false;     // the machine will place the next incarnation
-  bool life_queued_ = false;        // `life_` is in the pool's queue
+  bool creation_ready_ = false;   // its arguments are there
+  bool stop_after_call_ = false;  // exit_actor was called
+  bool can_restart_ = true;       // false: it ended itself
+  bool infeasible_ = false;       // no node could ever take it
+  bool over_ = false;             // the machine said that there is no next incarnation
+  bool life_queued_ = false;      // `life_` is in the pool's queue
   bool unreferenced_told_ = false;
   std::int64_t incarnation_ = 0;
   head::class_id cls_;
-  std::string reason_;              // why it stops or has ended
+  std::string reason_;  // why it stops or has ended
   std::vector<call_group> groups_;
   std::map<std::uint64_t, std::deque<task*>> lanes_;  // by caller: calls held back
   std::vector<task*> running_;
@@ -15463,8 +15504,8 @@ void end_early(task* one, std::exception_ptr error, bool recursive) noexcept;
 // ---- src/runtime/core.hpp
 /// The runtime of this process: the one place where the engines and the machines meet.
 ///
-/// There is one core, made when first used and never destroyed, so that a thread that races with the
-/// end of a session touches valid memory; a session starts and stops it. Everything here is
+/// There is one core, made when first used and never destroyed, so that a thread that races with
+/// the end of a session touches valid memory; a session starts and stops it. Everything here is
 /// type-erased: the templates of the public headers end at these calls.
 
 // ---- src/runtime/courier.hpp
@@ -15513,7 +15554,7 @@ class interrupts {
   /// A link in the list: while it is there, `owner` runs and so stays valid.
   struct registration {
     task* owner = nullptr;
-    parker* sleeper = nullptr;           // woken when the owner is to stop
+    parker* sleeper = nullptr;               // woken when the owner is to stop
     void (*wake)(void*) noexcept = nullptr;  // called then, with the list locked
     void* context = nullptr;
     std::stop_source* source = nullptr;  // asked to stop then
@@ -15550,8 +15591,8 @@ class interrupts {
 /// class until the head's machine grants them a slot; placement groups and actors' places come from
 /// the same machine. One lock: the machine is a state machine for one thread at a time.
 ///
-/// The CPUs of plain tasks are a standing demand of a class of their own, and are the pool's tokens:
-/// the machine asks them back when something else needs what they hold.
+/// The CPUs of plain tasks are a standing demand of a class of their own, and are the pool's
+/// tokens: the machine asks them back when something else needs what they hold.
 
 // ---- src/runtime/session_options.hpp
 /// The options of a session, brought together from the program's `config`, the environment and the
@@ -15669,7 +15710,7 @@ class scheduling {
   template <typename Input>
   void apply_locked(const Input& input, aftermath& after);
   void carry_out(head::effects& effects, aftermath& after);
-  void grant_tokens(std::int64_t slots, aftermath& after);
+  void restate_standing(aftermath& after);
   void grant_tasks(const head::grant& one, head::effects& more, aftermath& after);
   void recall_tokens(const head::recall& one, head::effects& more);
   void end_class(head::class_id cls, const std::exception_ptr& error, aftermath& after);
@@ -15682,6 +15723,9 @@ class scheduling {
   node_id node_;
   job_id job_;
   head::class_id tokens_;
+  std::int64_t standing_wanted_ = 0;  // tokens that the pool is to have
+  std::int64_t standing_stated_ =
+      0;  // and what the machine was told: idle ones given back lower it
   bool infeasible_is_error_ = false;
   std::map<head::class_id, class_queue> queues_;
   std::map<head::group_id, object_handle> groups_;  // not yet ready
@@ -15691,8 +15735,8 @@ class scheduling {
 }  // namespace ray::detail
 
 // ---- src/runtime/timers.hpp
-/// Calls that are due at a point in time: tasks' timeouts, checkpoints. One thread, started with the
-/// first timer, sleeps until the earliest.
+/// Calls that are due at a point in time: tasks' timeouts, checkpoints. One thread, started with
+/// the first timer, sleeps until the earliest.
 
 
 namespace ray::detail {
@@ -15788,8 +15832,8 @@ class core {
 }  // namespace ray::detail
 
 // ---- src/runtime/messages.hpp
-/// The texts of the runtime's errors, one function a kind, so that all read alike: what happened, to
-/// what (name and id), why, what to do.
+/// The texts of the runtime's errors, one function a kind, so that all read alike: what happened,
+/// to what (name and id), why, what to do.
 
 
 
@@ -15912,15 +15956,15 @@ class actor_core;
 
 struct task_extra {
   std::shared_ptr<const call_settings> settings;
-  actor_core* actor = nullptr;      // of an actor's call; the call keeps it alive
-  std::uint32_t group = 0;          // its concurrency group
-  std::uint64_t caller = 0;         // who called; orders the calls
-  bool creates_actor = false;       // the actor's constructor
+  actor_core* actor = nullptr;  // of an actor's call; the call keeps it alive
+  std::uint32_t group = 0;      // its concurrency group
+  std::uint64_t caller = 0;     // who called; orders the calls
+  bool creates_actor = false;   // the actor's constructor
   int attempt = 0;
-  void* arguments_copy = nullptr;   // for another attempt
-  head::class_id cls;               // of a classed task
+  void* arguments_copy = nullptr;  // for another attempt
+  head::class_id cls;              // of a classed task
   bool holds_slot = false;
-  bool blocked = false;             // its CPU is lent
+  bool blocked = false;  // its CPU is lent
   std::optional<timers::ticket> timer;
   std::optional<std::stop_source> stop;
   interrupts::registration stop_registration;
@@ -16048,10 +16092,9 @@ std::exception_ptr actor_core::death() const {
 void actor_core::reserve_call(task* call, const call_options* options) {
   task_extra& extra = extra_of(call);
   if (options != nullptr && !options->concurrency_group.empty()) {
-    const auto found =
-        std::find_if(groups_.begin(), groups_.end(), [&](const call_group& group) {
-          return group.name == options->concurrency_group;
-        });
+    const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const call_group& group) {
+      return group.name == options->concurrency_group;
+    });
     if (found == groups_.end()) {
       throw usage_error(unknown_group_message(describe(), options->concurrency_group));
     }
@@ -16091,8 +16134,7 @@ void actor_core::accept(task* call) noexcept {
   aftermath after;
   {
     const std::lock_guard lock(self.mutex_);
-    const bool ready =
-        task_access::unready(call).fetch_sub(1, std::memory_order_acq_rel) == 1;
+    const bool ready = task_access::unready(call).fetch_sub(1, std::memory_order_acq_rel) == 1;
     if (extra.creates_actor) {
       self.creation_ready_ = self.creation_ready_ || ready;
       self.settle(after);
@@ -16137,7 +16179,7 @@ void actor_core::arguments_ready(task* call) noexcept {
 }
 
 void actor_core::enqueue(task* call, aftermath& after) {
-  if (phase_ == phase::ended || (phase_ == phase::stopping && !restart_wanted_)) {
+  if (phase_ == phase::ended || over_) {
     after.failed.push_back(call);
     return;
   }
@@ -16268,7 +16310,8 @@ namespace {
 
 /// The call of `actor` that `target` is or waits for first, if nobody has begun it.
 task* unbegun_call(object* target, const actor_core* actor) noexcept {
-  if (target->operations().run == nullptr || (target->word() & object::claimed) != 0) return nullptr;
+  if (target->operations().run == nullptr || (target->word() & object::claimed) != 0)
+    return nullptr;
   auto* one = static_cast<task*>(target);
   const task_extra* extra = one->extra();
   return extra != nullptr && extra->actor == actor ? one : nullptr;
@@ -16341,7 +16384,6 @@ void actor_core::answer(const head::effect& what) noexcept {
     } else if (const auto* stop = std::get_if<head::actor_stop>(&what)) {
       begin_stop(stop->reason, after);
     } else if (const auto* restarting = std::get_if<head::actor_restarting>(&what)) {
-      restart_wanted_ = true;
       reason_ = restarting->reason;
     } else if (const auto* failed = std::get_if<head::actor_failed>(&what)) {
       end_books(failed->reason, after);
@@ -16358,8 +16400,7 @@ void actor_core::answer(const head::effect& what) noexcept {
 
 /// The actor is over for all who hold it; what still runs is left to return.
 void actor_core::end_books(const std::string& reason, aftermath& after) {
-  restart_wanted_ = false;
-  if (reason_.empty() || phase_ == phase::waiting) reason_ = reason;
+  if (!std::exchange(over_, true) && phase_ != phase::stopping) reason_ = reason;
   if (phase_ == phase::waiting) {
     phase_ = phase::ended;
     after.creation_failed = true;
@@ -16378,7 +16419,6 @@ void actor_core::begin_stop(const std::string& reason, aftermath& after) {
     call->add_reference();
     after.stopped.push_back(call);
   }
-  if (!restart_wanted_) fail_queued(after);
   settle(after);
 }
 
@@ -16432,12 +16472,16 @@ void actor_core::execute_life(exec::job* item) noexcept {
 
 void actor_core::run_constructor() noexcept {
   std::exception_ptr error;
+  bool explained = false;  // `creation_failure` has said why
   auto* creation = static_cast<task*>(creation_.get());
   if (creation->claim()) {
     run_claimed(creation, 1);
     if ((creation->word() & object::failed) != 0) error = creation->error();
+    const std::lock_guard lock(mutex_);
+    explained = !reason_.empty();
   } else {
     error = construct_again();
+    if (error != nullptr) static_cast<void>(constructor_failed(error));
   }
   aftermath after;
   std::int64_t incarnation = 0;
@@ -16447,7 +16491,8 @@ void actor_core::run_constructor() noexcept {
     life_queued_ = false;
     incarnation = incarnation_;
     if (error != nullptr) {
-      reason_ = reason = phase_ == phase::stopping ? reason_ : constructor_threw(error);
+      explained = explained || phase_ == phase::stopping;
+      reason_ = reason = explained ? reason_ : constructor_threw(error);
       phase_ = phase::ended;
       placed_ = false;
       fail_queued(after);
@@ -16463,6 +16508,14 @@ void actor_core::run_constructor() noexcept {
   }
   deliver(after);
   if (error != nullptr) core::get().scheduler.actor_died(id_, incarnation, reason, false);
+}
+
+std::exception_ptr actor_core::creation_failure(const std::exception_ptr& error) {
+  std::string reason = constructor_threw(error);
+  const std::string text = actor_died_message(describe(), reason);
+  const std::lock_guard lock(mutex_);
+  if (phase_ != phase::stopping) reason_ = std::move(reason);
+  return std::make_exception_ptr(actor_died_error(text));
 }
 
 /// Another incarnation: from the last checkpoint, else by the constructor again.
@@ -16494,8 +16547,8 @@ void actor_core::stop_state() noexcept {
     life_queued_ = false;
     placed_ = false;
     stop_after_call_ = false;
-    phase_ = restart_wanted_ ? phase::waiting : phase::ended;
-    restart_wanted_ = false;
+    // Unless it is over, the machine's answer says what comes next; calls wait for that.
+    phase_ = over_ ? phase::ended : phase::waiting;
     incarnation = incarnation_;
     reason = reason_;
     can_restart = std::exchange(can_restart_, true);
@@ -16508,6 +16561,12 @@ void actor_core::stop_state() noexcept {
 void actor_core::kill(bool restart) {
   require_session();
   core::get().scheduler.kill_actor(id_, restart);
+}
+
+std::exception_ptr actor_core::constructor_failed(const std::exception_ptr& error) {
+  const std::lock_guard lock(mutex_);
+  if (phase_ != phase::stopping) reason_ = constructor_threw(error);
+  return death();
 }
 
 void actor_core::exit() noexcept {
@@ -16525,7 +16584,7 @@ void actor_core::end_session() noexcept {
   aftermath after;
   {
     const std::lock_guard lock(mutex_);
-    restart_wanted_ = false;
+    over_ = true;
     if (reason_.empty()) reason_ = session_over_text();
     if (phase_ != phase::ended) phase_ = phase::stopping;
     life_queued_ = true;  // nothing is queued any more: `end_state` does the rest
@@ -16548,8 +16607,8 @@ std::chrono::steady_clock::time_point actor_core::next_checkpoint() const noexce
   return std::chrono::steady_clock::now() + options_.checkpoint_every;
 }
 
-/// Called by the thread that has just ended a call and still has its place: when no other call runs,
-/// none can begin, and the state is at rest.
+/// Called by the thread that has just ended a call and still has its place: when no other call
+/// runs, none can begin, and the state is at rest.
 void actor_core::take_checkpoint() noexcept {
   if (options_.checkpoint_every == forever) return;
   {
@@ -16627,8 +16686,9 @@ void exit_actor() {
   const detail::task_extra* extra =
       detail::current_task != nullptr ? detail::current_task->extra() : nullptr;
   if (extra == nullptr || extra->actor == nullptr) {
-    throw usage_error("ray::exit_actor: no method of an actor runs here; end an actor from outside "
-                      "with its handle's kill()");
+    throw usage_error(
+        "ray::exit_actor: no method of an actor runs here; end an actor from outside "
+        "with its handle's kill()");
   }
   extra->actor->exit();
 }
@@ -16666,7 +16726,10 @@ namespace {
 
 void time_out(void* context) noexcept {
   auto* one = static_cast<task*>(context);
-  end_early(one, std::make_exception_ptr(timeout_error(timeout_message(one, one->extra()->settings->options.timeout))), true);
+  end_early(one,
+            std::make_exception_ptr(
+                timeout_error(timeout_message(one, one->extra()->settings->options.timeout))),
+            true);
 }
 
 void drop_timer(task_extra& extra) noexcept {
@@ -16695,8 +16758,8 @@ std::shared_ptr<const call_settings> make_settings(task_options options) {
 call_settings::call_settings(task_options given) : options(std::move(given)) {
   const bool anywhere = options.labels.empty() && options.priority == 0 && !options.isolated &&
                         std::holds_alternative<default_scheduling>(options.scheduling);
-  const bool only_cpus = options.num_gpus.units() == 0 && options.memory == 0 &&
-                         options.resources.empty();
+  const bool only_cpus =
+      options.num_gpus.units() == 0 && options.memory == 0 && options.resources.empty();
   if (!anywhere || !only_cpus) {
     resources = need::classed;
   } else if (options.num_cpus.units() == 0) {
@@ -16726,8 +16789,8 @@ bool begin_attempt(task* one) noexcept {
       extra->arguments_copy = one->operations().make_arguments_copy(one);
     }
     if (options.timeout != forever) {
-      extra->timer = core::get().clock.add(std::chrono::steady_clock::now() + options.timeout,
-                                           time_out, one);
+      extra->timer =
+          core::get().clock.add(std::chrono::steady_clock::now() + options.timeout, time_out, one);
     }
   } catch (...) {
     one->fail(std::current_exception());
@@ -16783,8 +16846,8 @@ void destroy_extra(task* one) noexcept {
 // ---- src/runtime/blocking.hpp
 /// A thread that blocks: lends its slot, can be interrupted by cancellation, sleeps on its parker.
 ///
-/// `sleep_until(done, deadline)` is the one way in which the library waits for something that another
-/// task has to do: for objects, queues, streams and barriers alike.
+/// `sleep_until(done, deadline)` is the one way in which the library waits for something that
+/// another task has to do: for objects, queues, streams and barriers alike.
 
 
 
@@ -16979,7 +17042,8 @@ bool descends_from(task* one, const task* ancestor) noexcept {
 
 bool end_if_cancelled(task* one) noexcept {
   if ((one->word() & object::cancelled) != 0) return true;
-  if (core::get().interruptions.cancelled_parents.load(std::memory_order_relaxed) == 0) return false;
+  if (core::get().interruptions.cancelled_parents.load(std::memory_order_relaxed) == 0)
+    return false;
   if (!any_ancestor(one, [](task* at) { return (at->word() & object::cancels_children) != 0; })) {
     return false;
   }
@@ -17489,19 +17553,18 @@ void core::start(runtime::session_options given) {
     set_log_level(options.verbosity);
     node = node_id{process_id_prefix(), next_id()};
     job = job_id{process_id_prefix(), next_id()};
-    set_objects(std::make_shared<store::object_store>(store::options{
-        .memory_limit = options.object_store_memory,
-        .spill_directory = options.spill_directory,
-        .wake_courier = [](void* self) { static_cast<courier*>(self)->wake(); },
-        .context = &messenger}));
+    set_objects(std::make_shared<store::object_store>(
+        store::options{.memory_limit = options.object_store_memory,
+                       .spill_directory = options.spill_directory,
+                       .wake_courier = [](void* self) { static_cast<courier*>(self)->wake(); },
+                       .context = &messenger}));
     messenger.start(*objects_);
     const auto slots = options.num_cpus.units() / amount::units_per_one;
     const auto processors = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
     pool.start(static_cast<std::size_t>(std::clamp<std::int64_t>(slots, 1, processors)),
                static_cast<std::size_t>(std::max<std::int64_t>(slots, 1)),
-               {.token_returned = [](void* self) noexcept {
-                  static_cast<scheduling*>(self)->token_returned();
-                },
+               {.token_returned =
+                    [](void* self) noexcept { static_cast<scheduling*>(self)->token_returned(); },
                 .context = &scheduler});
     scheduler.start(options, node, job);
   } catch (...) {
@@ -17564,8 +17627,8 @@ coroutine_context::coroutine_context(task* owner) noexcept
 void coroutine_context::run(coroutine_context* context, std::coroutine_handle<> where) noexcept {
   task* const outer = std::exchange(current_task, context->owner_);
   const running_coroutine before = std::exchange(running, {context, where, nullptr});
-  // The coroutine may be resumed by another thread as soon as it has suspended, so from then on only
-  // this thread's own slot is looked at.
+  // The coroutine may be resumed by another thread as soon as it has suspended, so from then on
+  // only this thread's own slot is looked at.
   while (running.next) std::exchange(running.next, nullptr).resume();
   coroutine_context* ended = running.ended;
   running = before;
@@ -17577,9 +17640,9 @@ void coroutine_context::schedule(std::coroutine_handle<> where) noexcept {
   where_ = where;
   const task_extra* extra = owner_->extra();
   const bool plain =
-      extra == nullptr || (extra->actor == nullptr &&
-                           (extra->settings == nullptr ||
-                            extra->settings->resources == call_settings::need::plain));
+      extra == nullptr ||
+      (extra->actor == nullptr &&
+       (extra->settings == nullptr || extra->settings->resources == call_settings::need::plain));
   if (plain) {
     core::get().pool.push(this);
   } else {
@@ -17664,8 +17727,7 @@ void suspension::wait(std::coroutine_handle<> where) {
   };
   core::get().interruptions.add(own.registration);
   task* owner = own.context->owner();
-  const bool interrupted =
-      core::get().stopping() || (owner->word() & object::cancelled) != 0;
+  const bool interrupted = core::get().stopping() || (owner->word() & object::cancelled) != 0;
   if (interrupted) own.registration.wake(&own);
   own.step();
 }
@@ -17798,7 +17860,8 @@ std::shared_ptr<void> import_handle(const exported_handle& one) {
   if (one.number == 0) return nullptr;
   table& all = exported();
   const std::lock_guard lock(all.mutex);
-  const auto found = one.process == process_id_prefix() ? all.kept.find(one.number) : all.kept.end();
+  const auto found =
+      one.process == process_id_prefix() ? all.kept.find(one.number) : all.kept.end();
   if (found == all.kept.end()) {
     throw serialization_error(
         "ray: a handle was read from bytes of another process or of a session that has ended; it "
@@ -17883,10 +17946,9 @@ std::string describe(object* one) {
   if (extra != nullptr && extra->creates_actor) {
     return "the constructor of " + extra->actor->describe();
   }
-  const bool named = extra != nullptr && extra->settings != nullptr &&
-                     !extra->settings->options.name.empty();
-  const std::string name =
-      named ? extra->settings->options.name : one->operations().name();
+  const bool named =
+      extra != nullptr && extra->settings != nullptr && !extra->settings->options.name.empty();
+  const std::string name = named ? extra->settings->options.name : one->operations().name();
   std::string text = "task '" + name + "' (" + id + ")";
   if (extra != nullptr && extra->actor != nullptr) text += " of " + extra->actor->describe();
   return text;
@@ -17960,8 +18022,9 @@ std::string infeasible_text(const std::string& what, bool is_error) {
 }
 
 void throw_too_many_returns(std::size_t wanted, std::size_t given) {
-  throw usage_error("ray::wait: num_returns is " + std::to_string(wanted) + ", but there are only " +
-                    std::to_string(given) + " futures; ask for that many at most");
+  throw usage_error("ray::wait: num_returns is " + std::to_string(wanted) +
+                    ", but there are only " + std::to_string(given) +
+                    " futures; ask for that many at most");
 }
 
 void throw_empty_future(const char* what) {
@@ -17987,7 +18050,8 @@ std::string unknown_group_message(const std::string& actor, const std::string& g
 
 std::string backpressure_message(const std::string& actor, std::size_t limit) {
   return "ray: " + actor + " already has " + std::to_string(limit) +
-         " calls that have not begun (max_pending_calls); wait for some of them, or raise the limit";
+         " calls that have not begun (max_pending_calls); wait for some of them, or raise the "
+         "limit";
 }
 
 std::string own_call_message(const std::string& actor) {
@@ -18273,8 +18337,7 @@ void object::discard_value() noexcept {
 void object::drop_references(std::uint64_t count) noexcept {
   // Holding all references that there are, no atomic operation is needed to drop them.
   if (references(word_.load(std::memory_order_acquire)) != count) {
-    const std::uint64_t before =
-        word_.fetch_sub(count * one_reference, std::memory_order_acq_rel);
+    const std::uint64_t before = word_.fetch_sub(count * one_reference, std::memory_order_acq_rel);
     if (references(before) != count) return;
   }
   if (operations_->run != nullptr) dismantle(static_cast<task*>(this));
@@ -18323,8 +18386,8 @@ strategy_spec strategy_of(const scheduling_strategy& strategy, const std::string
 template <typename Options>
 head::class_spec spec_from(const Options& options, const std::string& what) {
   head::class_spec spec;
-  spec.resources = head::resource_set(options.num_cpus, options.num_gpus, options.memory,
-                                      options.resources);
+  spec.resources =
+      head::resource_set(options.num_cpus, options.num_gpus, options.memory, options.resources);
   if (const auto problem = spec.resources.problem()) throw_absurd(what, *problem);
   spec.labels = options.labels;
   spec.strategy = strategy_of(options.scheduling, what);
@@ -18367,8 +18430,8 @@ void check_task_options(const task_options& options, const std::string& what) {
 }
 
 void check_actor_options(const actor_options& options, const actor_state& state) {
-  const std::string what = "actor '" +
-                           (options.name.empty() ? type_name(state.type()) : options.name) + "'";
+  const std::string what =
+      "actor '" + (options.name.empty() ? type_name(state.type()) : options.name) + "'";
   require_not_isolated(options.isolated, what);
   if (options.max_concurrency < 1) {
     throw_absurd(what, "max_concurrency is " + std::to_string(options.max_concurrency) +
@@ -18391,8 +18454,8 @@ void check_actor_options(const actor_options& options, const actor_state& state)
     throw_absurd(what, "get_if_exists needs a name");
   }
   if (options.checkpoint_every != forever && !state.can_checkpoint()) {
-    throw_absurd(what,
-                 "checkpoint_every needs a serializable class; give it a cereal serialize function");
+    throw_absurd(
+        what, "checkpoint_every needs a serializable class; give it a cereal serialize function");
   }
   if (options.checkpoint_every < duration::zero()) {
     throw_absurd(what, "checkpoint_every is negative");
@@ -18428,8 +18491,9 @@ void scheduling::start(const runtime::session_options& options, node_id node, jo
                                           options.object_store_memory, options.resources),
                        options.labels};
     apply_locked(own, after);
-    const std::int64_t slots = options.num_cpus.units() / amount::units_per_one;
-    if (slots > 0) apply_locked(head::standing{tokens_, slots}, after);
+    standing_wanted_ = options.num_cpus.units() / amount::units_per_one;
+    standing_stated_ = 0;
+    restate_standing(after);
   }
   deliver(after);
 }
@@ -18441,8 +18505,8 @@ void scheduling::stop() noexcept {
     machine_.reset();
     for (auto& [id, queue] : queues_) {
       for (task* one : queue.waiting) {
-        after.failed.emplace_back(
-            one, std::make_exception_ptr(usage_error(session_over_message(one))));
+        after.failed.emplace_back(one,
+                                  std::make_exception_ptr(usage_error(session_over_message(one))));
       }
     }
     queues_.clear();
@@ -18484,9 +18548,23 @@ void scheduling::apply(const Input& input) noexcept {
   aftermath after;
   {
     const std::lock_guard lock(mutex_);
-    if (machine_) apply_locked(input, after);
+    if (machine_) {
+      apply_locked(input, after);
+      restate_standing(after);
+    }
   }
   deliver(after);
+}
+
+/// Idle tokens that were recalled lowered the standing demand; it is stated anew, so that the pool
+/// gets what nobody else took. A few times, since that can recall idle ones again; whatever is then
+/// left over comes with the next change of the books.
+void scheduling::restate_standing(aftermath& after) {
+  constexpr int most_rounds = 4;
+  for (int round = 0; round < most_rounds && standing_stated_ < standing_wanted_; ++round) {
+    standing_stated_ = standing_wanted_;
+    apply_locked(head::standing{tokens_, standing_wanted_}, after);
+  }
 }
 
 template <typename Input>
@@ -18532,8 +18610,11 @@ void scheduling::carry_out(head::effects& effects, aftermath& after) {
             }
           } else if constexpr (std::is_same_v<type, head::actor_exists>) {
             tell_actor(one.requested, one, after);
-          } else if constexpr (requires { one.incarnation; } || requires { one.reason; }) {
-            if constexpr (requires { { one.id } -> std::convertible_to<actor_id>; }) {
+          } else if constexpr (
+              requires { one.incarnation; } || requires { one.reason; }) {
+            if constexpr (requires {
+                            { one.id } -> std::convertible_to<actor_id>;
+                          }) {
               tell_actor(one.id, one, after);
             }
           }
@@ -18553,7 +18634,8 @@ void scheduling::enqueue(task* one) noexcept {
     if (!machine_) throw usage_error(session_over_message(one));
     const call_settings& settings = *one->extra()->settings;
     if (settings.session != session_) {
-      settings.cls = machine_->class_of(job_, spec_of(settings.options, describe(one)), describe(one));
+      settings.cls =
+          machine_->class_of(job_, spec_of(settings.options, describe(one)), describe(one));
       settings.session = session_;
     }
     one->extra()->cls = settings.cls;
@@ -18561,6 +18643,7 @@ void scheduling::enqueue(task* one) noexcept {
     queue.waiting.push_back(one);
     apply_locked(head::demand{settings.cls, static_cast<std::int64_t>(queue.waiting.size())},
                  after);
+    restate_standing(after);
   } catch (...) {
     after.failed.emplace_back(one, std::current_exception());
   }
@@ -18591,7 +18674,9 @@ void scheduling::task_ended(task* one) noexcept {
   apply(head::release{extra.cls, node_, 1, false});
 }
 
-void scheduling::task_blocked(task* one) noexcept { apply(head::lend{one->extra()->cls, node_, 1}); }
+void scheduling::task_blocked(task* one) noexcept {
+  apply(head::lend{one->extra()->cls, node_, 1});
+}
 
 void scheduling::task_resumed(task* one) noexcept {
   apply(head::reclaim{one->extra()->cls, node_, 1});
@@ -18624,8 +18709,11 @@ void scheduling::token_returned() noexcept { apply(head::release{tokens_, node_,
 
 void scheduling::recall_tokens(const head::recall& one, head::effects& more) {
   auto& pool = core::get().pool;
-  std::int64_t came = pool.withdraw_idle(one.slots);
-  came += pool.ask_back(std::min(one.slots - came, one.from_busy));
+  const std::int64_t idle = pool.withdraw_idle(one.slots);
+  const std::int64_t came = pool.ask_back(std::min(one.slots - idle, one.from_busy));
+  // Idle ones are not to come back at once, or the books would go in circles.
+  standing_stated_ -= idle;
+  if (idle > 0) machine_->apply(head::release{tokens_, node_, idle, true}, more);
   if (came > 0) machine_->apply(head::release{tokens_, node_, came, false}, more);
 }
 
@@ -18673,6 +18761,7 @@ void scheduling::create_group(head::group_id id, std::vector<head::bundle_spec> 
     groups_[id] = std::move(ready);
     try {
       apply_locked(head::create_group{id, job_, std::move(bundles), strategy}, after);
+      restate_standing(after);
     } catch (...) {
       groups_.erase(id);
       throw;
@@ -18711,6 +18800,7 @@ void scheduling::create_actor(const head::create_actor& request, actor_core* act
     actors_[request.id] = actor;
     try {
       apply_locked(request, after);
+      restate_standing(after);
     } catch (...) {
       actors_.erase(request.id);
       actor_core::release(actor);
@@ -18720,8 +18810,8 @@ void scheduling::create_actor(const head::create_actor& request, actor_core* act
   deliver(after);
 }
 
-void scheduling::actor_died(const actor_id& id, std::int64_t incarnation,
-                            const std::string& reason, bool can_restart) noexcept {
+void scheduling::actor_died(const actor_id& id, std::int64_t incarnation, const std::string& reason,
+                            bool can_restart) noexcept {
   apply(head::actor_died{id, incarnation, reason, can_restart});
 }
 
@@ -19220,13 +19310,19 @@ void end_arguments(task* one) noexcept {
 }
 
 void fail_with(task* one, std::exception_ptr error) noexcept {
+  if (one->extra() != nullptr && one->extra()->creates_actor) {
+    one->fail(one->extra()->actor->constructor_failed(error));
+    return;
+  }
   one->fail(portable_exception(std::move(error), describe(one)));
 }
 
 void complete(task* one, outcome how, std::uint64_t references) noexcept {
   end_arguments(one);
-  if (one->extra() != nullptr) [[unlikely]] end_of_attempt(one);
-  if (core::get().interruptions.cancelled_parents.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+  if (one->extra() != nullptr) [[unlikely]]
+    end_of_attempt(one);
+  if (core::get().interruptions.cancelled_parents.load(std::memory_order_relaxed) != 0)
+      [[unlikely]] {
     end_if_cancelled(one);
   }
   skip_ended_parents(one);
@@ -19244,7 +19340,8 @@ task::task(const block_operations& operations, void* value) noexcept
     : object(operations, value, initial_word), exec::job(execute_task) {}
 
 void require_session() {
-  if (!core::get().running()) [[unlikely]] throw_no_session();
+  if (!core::get().running()) [[unlikely]]
+    throw_no_session();
 }
 
 void submit(task* one) noexcept {
@@ -19332,14 +19429,19 @@ bool run_claimed(task* one, std::uint64_t references) noexcept {
     const bool special =
         one->extra() != nullptr || runtime.stopping() ||
         runtime.interruptions.cancelled_parents.load(std::memory_order_relaxed) != 0;
-    if (special && !begin_attempt(one)) [[unlikely]] break;
+    if (special && !begin_attempt(one)) [[unlikely]]
+      break;
     how = one->operations().run(one);
   } while (error != nullptr && try_again(one, error));
   thrown = outer_thrown;
   current_task = outer;
   // A suspended task may already run, or have ended, on another thread.
   if (how == outcome::suspended) return false;
-  if (error != nullptr) [[unlikely]] fail_with(one, std::move(error));
+  if (error != nullptr) [[unlikely]] {
+    const task_extra* extra = one->extra();
+    const bool creates = extra != nullptr && extra->creates_actor;
+    fail_with(one, creates ? extra->actor->creation_failure(error) : std::move(error));
+  }
   complete(one, how, references);
   return true;
 }
@@ -19385,7 +19487,8 @@ void dismantle(task* one) noexcept {
   task* parent = task_access::parent(one);
   if (parent == nullptr) return;
   if (parent == current_task) {
-    ++task_access::credits(parent);  // the usual case: a child dies before its parent's function ends
+    ++task_access::credits(
+        parent);  // the usual case: a child dies before its parent's function ends
   } else {
     parent->drop_references(1);
   }
@@ -19459,8 +19562,8 @@ void timers::stop() noexcept {
 }  // namespace ray::detail
 
 // ---- src/runtime/wait.cpp
-/// Waiting for objects: running what is waited for on the spot where that is possible, else sleeping
-/// with the slot lent to others.
+/// Waiting for objects: running what is waited for on the spot where that is possible, else
+/// sleeping with the slot lent to others.
 
 
 
@@ -19476,14 +19579,16 @@ bool run_inline(task* one) noexcept {
   if ((one->word() & mask) != object::runnable) return false;
   if (!exec::this_thread().has_stack_room()) return false;
   task_extra* extra = one->extra();
-  if (extra == nullptr || (extra->actor == nullptr && (extra->settings == nullptr ||
-                           extra->settings->resources == call_settings::need::plain))) {
+  if (extra == nullptr ||
+      (extra->actor == nullptr &&
+       (extra->settings == nullptr || extra->settings->resources == call_settings::need::plain))) {
     const exec::token_region token(core::get().pool);
     if (!token || !one->claim()) return false;
     run_claimed(one, exec::pool::pop_if_newest(one) ? 1 : 0);
     return true;
   }
-  // A call of an actor, or a task that needs no CPU or has its slot: it takes none of this thread's.
+  // A call of an actor, or a task that needs no CPU or has its slot: it takes none of this
+  // thread's.
   const exec::free_region region(exec::pool::this_worker());
   if (extra->actor != nullptr) return actor_core::run_call_inline(one);
   if (!one->claim()) return false;
@@ -19498,7 +19603,8 @@ object_handle find_runnable(object* target) {
   object_handle at = object_handle::share(target);
   for (int step = 0; step < most_steps; ++step) {
     const std::uint64_t word = at->word();
-    if ((word & (object::ready | object::claimed)) != 0 || at->operations().run == nullptr) return {};
+    if ((word & (object::ready | object::claimed)) != 0 || at->operations().run == nullptr)
+      return {};
     if ((word & object::runnable) != 0) return at;
     auto* one = static_cast<task*>(at.get());
     // One more unready argument keeps the task from beginning while its arguments are looked at.
@@ -19607,10 +19713,10 @@ void wait_for_all(const std::vector<object*>& objects, duration timeout) {
   }
   const deadline_type deadline = deadline_after(timeout);
   for (object* one : objects) {
-    const duration left = deadline ? std::max(duration::zero(),
-                                              std::chrono::duration_cast<duration>(
+    const duration left =
+        deadline ? std::max(duration::zero(), std::chrono::duration_cast<duration>(
                                                   *deadline - std::chrono::steady_clock::now()))
-                                   : forever;
+                 : forever;
     if (!wait_until_ready(one, left)) throw_get_timeout(one, timeout);
   }
 }
@@ -19631,9 +19737,9 @@ void wait_for_some(const std::vector<object*>& objects, std::size_t count, durat
   for (std::size_t i = 0; i < objects.size(); ++i) {
     links[i].link(objects[i], region.sleeper(), &ended);
   }
-  region.sleep_until([&] { return ended.load(std::memory_order_acquire) >= count; }, deadline,
-                     [&] { return std::to_string(count) + " of " +
-                                  std::to_string(objects.size()) + " futures"; });
+  region.sleep_until(
+      [&] { return ended.load(std::memory_order_acquire) >= count; }, deadline,
+      [&] { return std::to_string(count) + " of " + std::to_string(objects.size()) + " futures"; });
 }
 
 // Completion in order ----------------------------------------------------------------------------
@@ -19651,9 +19757,9 @@ struct completion_queue::state {
 
   std::vector<object_handle> objects;
   std::vector<link> links;
-  std::atomic<link*> ended{nullptr};         // newest first
-  std::atomic<parker*> sleeper{nullptr};     // of the reader, while it sleeps
-  link* in_order = nullptr;                  // taken from `ended`, oldest first
+  std::atomic<link*> ended{nullptr};      // newest first
+  std::atomic<parker*> sleeper{nullptr};  // of the reader, while it sleeps
+  link* in_order = nullptr;               // taken from `ended`, oldest first
   std::size_t left = 0;
 
   void push(link& one) noexcept {
@@ -19862,8 +19968,8 @@ class helper_body {
 
 }  // namespace
 
-void run_chunks(std::size_t size, std::size_t grain,
-                void (*body)(void*, std::size_t, std::size_t), void* context) {
+void run_chunks(std::size_t size, std::size_t grain, void (*body)(void*, std::size_t, std::size_t),
+                void* context) {
   require_session();
   if (size == 0) return;
   loop_state loop{size, grain, body, context, {0}, {}, {}};
@@ -19928,15 +20034,15 @@ void placement_group::create(const std::vector<resource_bundle>& bundles, strate
   state->bundles = bundles.size();
   std::vector<detail::head::bundle_spec> specs;
   for (const auto& one : bundles) {
-    specs.push_back({detail::head::resource_set(one.num_cpus, one.num_gpus, one.memory,
-                                                one.resources),
-                     one.labels});
+    specs.push_back(
+        {detail::head::resource_set(one.num_cpus, one.num_gpus, one.memory, one.resources),
+         one.labels});
   }
   auto ready = detail::make_signal();
   state->ready = ready;
-  detail::core::get().scheduler.create_group(
-      state->id, std::move(specs), static_cast<detail::head::group_strategy>(how),
-      std::move(ready));
+  detail::core::get().scheduler.create_group(state->id, std::move(specs),
+                                             static_cast<detail::head::group_strategy>(how),
+                                             std::move(ready));
   state_ = std::move(state);
 }
 

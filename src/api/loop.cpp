@@ -58,8 +58,8 @@ class helper_body {
 
 }  // namespace
 
-void run_chunks(std::size_t size, std::size_t grain,
-                void (*body)(void*, std::size_t, std::size_t), void* context) {
+void run_chunks(std::size_t size, std::size_t grain, void (*body)(void*, std::size_t, std::size_t),
+                void* context) {
   require_session();
   if (size == 0) return;
   loop_state loop{size, grain, body, context, {0}, {}, {}};

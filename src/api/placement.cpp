@@ -35,15 +35,15 @@ void placement_group::create(const std::vector<resource_bundle>& bundles, strate
   state->bundles = bundles.size();
   std::vector<detail::head::bundle_spec> specs;
   for (const auto& one : bundles) {
-    specs.push_back({detail::head::resource_set(one.num_cpus, one.num_gpus, one.memory,
-                                                one.resources),
-                     one.labels});
+    specs.push_back(
+        {detail::head::resource_set(one.num_cpus, one.num_gpus, one.memory, one.resources),
+         one.labels});
   }
   auto ready = detail::make_signal();
   state->ready = ready;
-  detail::core::get().scheduler.create_group(
-      state->id, std::move(specs), static_cast<detail::head::group_strategy>(how),
-      std::move(ready));
+  detail::core::get().scheduler.create_group(state->id, std::move(specs),
+                                             static_cast<detail::head::group_strategy>(how),
+                                             std::move(ready));
   state_ = std::move(state);
 }
 

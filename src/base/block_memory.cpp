@@ -61,7 +61,8 @@ class central_list {
       const std::lock_guard lock(mutex_);
       batches_[size_class].push_back(batch);
     } catch (const std::bad_alloc&) {
-      // No memory to remember the batch: it is lost, which beats ending the program in a destructor.
+      // No memory to remember the batch: it is lost, which beats ending the program in a
+      // destructor.
     }
   }
 

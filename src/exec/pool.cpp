@@ -39,11 +39,11 @@ struct pool::threads {
 
   std::mutex mutex;
   std::vector<std::unique_ptr<worker>> owned;
-  std::vector<stack_thread> handles;   // by worker; joined when its place is used again, or at stop
-  std::vector<std::size_t> retired;    // places of workers whose thread has ended
-  std::vector<worker*> idle;           // a stack: the last to sleep has the warmest caches
-  std::int64_t owed = 0;               // tokens that are asked back and have not come
-  bool warned = false;                 // that no thread could be started
+  std::vector<stack_thread> handles;  // by worker; joined when its place is used again, or at stop
+  std::vector<std::size_t> retired;   // places of workers whose thread has ended
+  std::vector<worker*> idle;          // a stack: the last to sleep has the warmest caches
+  std::int64_t owed = 0;              // tokens that are asked back and have not come
+  bool warned = false;                // that no thread could be started
 
   stack_thread monitor;
   parker monitor_parker;

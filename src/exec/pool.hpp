@@ -4,10 +4,11 @@
 /// Threads are not slots. A *token* is the right to use one CPU; the pool has as many as its owner
 /// deposits. A *job* pushed with `push` runs under a token, one pushed with `push_free` needs none
 /// (it holds resources of another kind, or none). A thread that blocks gives its token to another,
-/// which is started if need be, and goes on at once when its wait ends, one over the limit; the next
-/// thread to end a job then gives its token up. While a free job runs on a thread that has a token,
-/// the token is *lendable*: a monitor takes it away when the job is still there at its next tick
-/// and work waits (as the system monitor of Go's scheduler takes processors from system calls).
+/// which is started if need be, and goes on at once when its wait ends, one over the limit; the
+/// next thread to end a job then gives its token up. While a free job runs on a thread that has a
+/// token, the token is *lendable*: a monitor takes it away when the job is still there at its next
+/// tick and work waits (as the system monitor of Go's scheduler takes processors from system
+/// calls).
 ///
 /// Sleeping is two-phase: a thread announces itself idle, fences, and looks once more before it
 /// parks; whoever pushes a job looks for idle threads after it. The fence is asymmetric, so a push
@@ -89,8 +90,8 @@ class pool {
   void deposit(std::int64_t count);
   /// Takes up to `most` tokens that nobody holds; returns how many.
   std::int64_t withdraw_idle(std::int64_t most);
-  /// Asks for `count` tokens of threads that run jobs: each is reported by `token_returned` when its
-  /// thread ends its job. Replaces what was asked before. Returns how many came at once.
+  /// Asks for `count` tokens of threads that run jobs: each is reported by `token_returned` when
+  /// its thread ends its job. Replaces what was asked before. Returns how many came at once.
   std::int64_t ask_back(std::int64_t count);
 
   /// Ends all threads when the jobs that they run have returned, then executes on this thread what

@@ -1,7 +1,9 @@
-/// What the library knows of a thread: its parker, the pool's worker it runs, the room on its stack.
+/// What the library knows of a thread: its parker, the pool's worker it runs, the room on its
+/// stack.
 ///
 /// A record is made when a thread first needs one and goes to a free list when the thread ends. The
-/// memory is never given back, so that a late wake-up of a thread that is gone touches valid memory.
+/// memory is never given back, so that a late wake-up of a thread that is gone touches valid
+/// memory.
 #pragma once
 
 #include "base/parker.hpp"

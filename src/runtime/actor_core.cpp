@@ -98,10 +98,9 @@ std::exception_ptr actor_core::death() const {
 void actor_core::reserve_call(task* call, const call_options* options) {
   task_extra& extra = extra_of(call);
   if (options != nullptr && !options->concurrency_group.empty()) {
-    const auto found =
-        std::find_if(groups_.begin(), groups_.end(), [&](const call_group& group) {
-          return group.name == options->concurrency_group;
-        });
+    const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const call_group& group) {
+      return group.name == options->concurrency_group;
+    });
     if (found == groups_.end()) {
       throw usage_error(unknown_group_message(describe(), options->concurrency_group));
     }
@@ -141,8 +140,7 @@ void actor_core::accept(task* call) noexcept {
   aftermath after;
   {
     const std::lock_guard lock(self.mutex_);
-    const bool ready =
-        task_access::unready(call).fetch_sub(1, std::memory_order_acq_rel) == 1;
+    const bool ready = task_access::unready(call).fetch_sub(1, std::memory_order_acq_rel) == 1;
     if (extra.creates_actor) {
       self.creation_ready_ = self.creation_ready_ || ready;
       self.settle(after);
@@ -187,7 +185,7 @@ void actor_core::arguments_ready(task* call) noexcept {
 }
 
 void actor_core::enqueue(task* call, aftermath& after) {
-  if (phase_ == phase::ended || (phase_ == phase::stopping && !restart_wanted_)) {
+  if (phase_ == phase::ended || over_) {
     after.failed.push_back(call);
     return;
   }
@@ -318,7 +316,8 @@ namespace {
 
 /// The call of `actor` that `target` is or waits for first, if nobody has begun it.
 task* unbegun_call(object* target, const actor_core* actor) noexcept {
-  if (target->operations().run == nullptr || (target->word() & object::claimed) != 0) return nullptr;
+  if (target->operations().run == nullptr || (target->word() & object::claimed) != 0)
+    return nullptr;
   auto* one = static_cast<task*>(target);
   const task_extra* extra = one->extra();
   return extra != nullptr && extra->actor == actor ? one : nullptr;
@@ -391,7 +390,6 @@ void actor_core::answer(const head::effect& what) noexcept {
     } else if (const auto* stop = std::get_if<head::actor_stop>(&what)) {
       begin_stop(stop->reason, after);
     } else if (const auto* restarting = std::get_if<head::actor_restarting>(&what)) {
-      restart_wanted_ = true;
       reason_ = restarting->reason;
     } else if (const auto* failed = std::get_if<head::actor_failed>(&what)) {
       end_books(failed->reason, after);
@@ -408,8 +406,7 @@ void actor_core::answer(const head::effect& what) noexcept {
 
 /// The actor is over for all who hold it; what still runs is left to return.
 void actor_core::end_books(const std::string& reason, aftermath& after) {
-  restart_wanted_ = false;
-  if (reason_.empty() || phase_ == phase::waiting) reason_ = reason;
+  if (!std::exchange(over_, true) && phase_ != phase::stopping) reason_ = reason;
   if (phase_ == phase::waiting) {
     phase_ = phase::ended;
     after.creation_failed = true;
@@ -428,7 +425,6 @@ void actor_core::begin_stop(const std::string& reason, aftermath& after) {
     call->add_reference();
     after.stopped.push_back(call);
   }
-  if (!restart_wanted_) fail_queued(after);
   settle(after);
 }
 
@@ -557,8 +553,8 @@ void actor_core::stop_state() noexcept {
     life_queued_ = false;
     placed_ = false;
     stop_after_call_ = false;
-    phase_ = restart_wanted_ ? phase::waiting : phase::ended;
-    restart_wanted_ = false;
+    // Unless it is over, the machine's answer says what comes next; calls wait for that.
+    phase_ = over_ ? phase::ended : phase::waiting;
     incarnation = incarnation_;
     reason = reason_;
     can_restart = std::exchange(can_restart_, true);
@@ -594,7 +590,7 @@ void actor_core::end_session() noexcept {
   aftermath after;
   {
     const std::lock_guard lock(mutex_);
-    restart_wanted_ = false;
+    over_ = true;
     if (reason_.empty()) reason_ = session_over_text();
     if (phase_ != phase::ended) phase_ = phase::stopping;
     life_queued_ = true;  // nothing is queued any more: `end_state` does the rest
@@ -617,8 +613,8 @@ std::chrono::steady_clock::time_point actor_core::next_checkpoint() const noexce
   return std::chrono::steady_clock::now() + options_.checkpoint_every;
 }
 
-/// Called by the thread that has just ended a call and still has its place: when no other call runs,
-/// none can begin, and the state is at rest.
+/// Called by the thread that has just ended a call and still has its place: when no other call
+/// runs, none can begin, and the state is at rest.
 void actor_core::take_checkpoint() noexcept {
   if (options_.checkpoint_every == forever) return;
   {
@@ -696,8 +692,9 @@ void exit_actor() {
   const detail::task_extra* extra =
       detail::current_task != nullptr ? detail::current_task->extra() : nullptr;
   if (extra == nullptr || extra->actor == nullptr) {
-    throw usage_error("ray::exit_actor: no method of an actor runs here; end an actor from outside "
-                      "with its handle's kill()");
+    throw usage_error(
+        "ray::exit_actor: no method of an actor runs here; end an actor from outside "
+        "with its handle's kill()");
   }
   extra->actor->exit();
 }

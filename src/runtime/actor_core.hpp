@@ -1,9 +1,9 @@
 /// An actor: a mailbox that runs on the pool.
 ///
-/// A call whose arguments are there goes to the queue of its concurrency group; a group runs as many
-/// calls at once as its limit says, each a job of the pool that needs no token. A thread that ends a
-/// call goes on with the next. Calls of one caller begin in the order made: one that waits for an
-/// argument holds back the later ones of its caller (a *lane*), and no others.
+/// A call whose arguments are there goes to the queue of its concurrency group; a group runs as
+/// many calls at once as its limit says, each a job of the pool that needs no token. A thread that
+/// ends a call goes on with the next. Calls of one caller begin in the order made: one that waits
+/// for an argument holds back the later ones of its caller (a *lane*), and no others.
 ///
 /// The head's machine decides whether, where and as which incarnation the actor lives; its answers
 /// arrive at `answer`.
@@ -110,7 +110,7 @@ class actor_core {
   struct aftermath {
     std::vector<task*> started;
     std::vector<task*> failed;
-    std::vector<task*> stopped;  // running calls whose futures end, each with a reference
+    std::vector<task*> stopped;    // running calls whose futures end, each with a reference
     bool start_life = false;       // the constructor, or the end of the state, is due
     bool creation_failed = false;  // unless it has ended, the constructor's future fails
     bool unreferenced = false;
@@ -151,16 +151,16 @@ class actor_core {
   // All below: under `mutex_`.
   phase phase_ = phase::waiting;
   bool placed_ = false;
-  bool creation_ready_ = false;     // its arguments are there
-  bool stop_after_call_ = false;    // exit_actor was called
-  bool can_restart_ = true;         // false: it ended itself
-  bool infeasible_ = false;         // no node could ever take it
-  bool restart_wanted_ = false;     // the machine will place the next incarnation
-  bool life_queued_ = false;        // `life_` is in the pool's queue
+  bool creation_ready_ = false;   // its arguments are there
+  bool stop_after_call_ = false;  // exit_actor was called
+  bool can_restart_ = true;       // false: it ended itself
+  bool infeasible_ = false;       // no node could ever take it
+  bool over_ = false;             // the machine said that there is no next incarnation
+  bool life_queued_ = false;      // `life_` is in the pool's queue
   bool unreferenced_told_ = false;
   std::int64_t incarnation_ = 0;
   head::class_id cls_;
-  std::string reason_;              // why it stops or has ended
+  std::string reason_;  // why it stops or has ended
   std::vector<call_group> groups_;
   std::map<std::uint64_t, std::deque<task*>> lanes_;  // by caller: calls held back
   std::vector<task*> running_;

@@ -17,7 +17,10 @@ namespace {
 
 void time_out(void* context) noexcept {
   auto* one = static_cast<task*>(context);
-  end_early(one, std::make_exception_ptr(timeout_error(timeout_message(one, one->extra()->settings->options.timeout))), true);
+  end_early(one,
+            std::make_exception_ptr(
+                timeout_error(timeout_message(one, one->extra()->settings->options.timeout))),
+            true);
 }
 
 void drop_timer(task_extra& extra) noexcept {
@@ -46,8 +49,8 @@ std::shared_ptr<const call_settings> make_settings(task_options options) {
 call_settings::call_settings(task_options given) : options(std::move(given)) {
   const bool anywhere = options.labels.empty() && options.priority == 0 && !options.isolated &&
                         std::holds_alternative<default_scheduling>(options.scheduling);
-  const bool only_cpus = options.num_gpus.units() == 0 && options.memory == 0 &&
-                         options.resources.empty();
+  const bool only_cpus =
+      options.num_gpus.units() == 0 && options.memory == 0 && options.resources.empty();
   if (!anywhere || !only_cpus) {
     resources = need::classed;
   } else if (options.num_cpus.units() == 0) {
@@ -77,8 +80,8 @@ bool begin_attempt(task* one) noexcept {
       extra->arguments_copy = one->operations().make_arguments_copy(one);
     }
     if (options.timeout != forever) {
-      extra->timer = core::get().clock.add(std::chrono::steady_clock::now() + options.timeout,
-                                           time_out, one);
+      extra->timer =
+          core::get().clock.add(std::chrono::steady_clock::now() + options.timeout, time_out, one);
     }
   } catch (...) {
     one->fail(std::current_exception());

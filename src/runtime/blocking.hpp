@@ -1,7 +1,7 @@
 /// A thread that blocks: lends its slot, can be interrupted by cancellation, sleeps on its parker.
 ///
-/// `sleep_until(done, deadline)` is the one way in which the library waits for something that another
-/// task has to do: for objects, queues, streams and barriers alike.
+/// `sleep_until(done, deadline)` is the one way in which the library waits for something that
+/// another task has to do: for objects, queues, streams and barriers alike.
 #pragma once
 
 #include "base/parker.hpp"

@@ -46,19 +46,18 @@ void core::start(runtime::session_options given) {
     set_log_level(options.verbosity);
     node = node_id{process_id_prefix(), next_id()};
     job = job_id{process_id_prefix(), next_id()};
-    set_objects(std::make_shared<store::object_store>(store::options{
-        .memory_limit = options.object_store_memory,
-        .spill_directory = options.spill_directory,
-        .wake_courier = [](void* self) { static_cast<courier*>(self)->wake(); },
-        .context = &messenger}));
+    set_objects(std::make_shared<store::object_store>(
+        store::options{.memory_limit = options.object_store_memory,
+                       .spill_directory = options.spill_directory,
+                       .wake_courier = [](void* self) { static_cast<courier*>(self)->wake(); },
+                       .context = &messenger}));
     messenger.start(*objects_);
     const auto slots = options.num_cpus.units() / amount::units_per_one;
     const auto processors = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
     pool.start(static_cast<std::size_t>(std::clamp<std::int64_t>(slots, 1, processors)),
                static_cast<std::size_t>(std::max<std::int64_t>(slots, 1)),
-               {.token_returned = [](void* self) noexcept {
-                  static_cast<scheduling*>(self)->token_returned();
-                },
+               {.token_returned =
+                    [](void* self) noexcept { static_cast<scheduling*>(self)->token_returned(); },
                 .context = &scheduler});
     scheduler.start(options, node, job);
   } catch (...) {

@@ -1,7 +1,7 @@
 /// The runtime of this process: the one place where the engines and the machines meet.
 ///
-/// There is one core, made when first used and never destroyed, so that a thread that races with the
-/// end of a session touches valid memory; a session starts and stops it. Everything here is
+/// There is one core, made when first used and never destroyed, so that a thread that races with
+/// the end of a session touches valid memory; a session starts and stops it. Everything here is
 /// type-erased: the templates of the public headers end at these calls.
 #pragma once
 

@@ -33,8 +33,8 @@ coroutine_context::coroutine_context(task* owner) noexcept
 void coroutine_context::run(coroutine_context* context, std::coroutine_handle<> where) noexcept {
   task* const outer = std::exchange(current_task, context->owner_);
   const running_coroutine before = std::exchange(running, {context, where, nullptr});
-  // The coroutine may be resumed by another thread as soon as it has suspended, so from then on only
-  // this thread's own slot is looked at.
+  // The coroutine may be resumed by another thread as soon as it has suspended, so from then on
+  // only this thread's own slot is looked at.
   while (running.next) std::exchange(running.next, nullptr).resume();
   coroutine_context* ended = running.ended;
   running = before;
@@ -46,9 +46,9 @@ void coroutine_context::schedule(std::coroutine_handle<> where) noexcept {
   where_ = where;
   const task_extra* extra = owner_->extra();
   const bool plain =
-      extra == nullptr || (extra->actor == nullptr &&
-                           (extra->settings == nullptr ||
-                            extra->settings->resources == call_settings::need::plain));
+      extra == nullptr ||
+      (extra->actor == nullptr &&
+       (extra->settings == nullptr || extra->settings->resources == call_settings::need::plain));
   if (plain) {
     core::get().pool.push(this);
   } else {
@@ -133,8 +133,7 @@ void suspension::wait(std::coroutine_handle<> where) {
   };
   core::get().interruptions.add(own.registration);
   task* owner = own.context->owner();
-  const bool interrupted =
-      core::get().stopping() || (owner->word() & object::cancelled) != 0;
+  const bool interrupted = core::get().stopping() || (owner->word() & object::cancelled) != 0;
   if (interrupted) own.registration.wake(&own);
   own.step();
 }

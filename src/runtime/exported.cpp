@@ -38,7 +38,8 @@ std::shared_ptr<void> import_handle(const exported_handle& one) {
   if (one.number == 0) return nullptr;
   table& all = exported();
   const std::lock_guard lock(all.mutex);
-  const auto found = one.process == process_id_prefix() ? all.kept.find(one.number) : all.kept.end();
+  const auto found =
+      one.process == process_id_prefix() ? all.kept.find(one.number) : all.kept.end();
   if (found == all.kept.end()) {
     throw serialization_error(
         "ray: a handle was read from bytes of another process or of a session that has ended; it "

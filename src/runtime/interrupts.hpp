@@ -17,7 +17,7 @@ class interrupts {
   /// A link in the list: while it is there, `owner` runs and so stays valid.
   struct registration {
     task* owner = nullptr;
-    parker* sleeper = nullptr;           // woken when the owner is to stop
+    parker* sleeper = nullptr;               // woken when the owner is to stop
     void (*wake)(void*) noexcept = nullptr;  // called then, with the list locked
     void* context = nullptr;
     std::stop_source* source = nullptr;  // asked to stop then

@@ -21,10 +21,9 @@ std::string describe(object* one) {
   if (extra != nullptr && extra->creates_actor) {
     return "the constructor of " + extra->actor->describe();
   }
-  const bool named = extra != nullptr && extra->settings != nullptr &&
-                     !extra->settings->options.name.empty();
-  const std::string name =
-      named ? extra->settings->options.name : one->operations().name();
+  const bool named =
+      extra != nullptr && extra->settings != nullptr && !extra->settings->options.name.empty();
+  const std::string name = named ? extra->settings->options.name : one->operations().name();
   std::string text = "task '" + name + "' (" + id + ")";
   if (extra != nullptr && extra->actor != nullptr) text += " of " + extra->actor->describe();
   return text;
@@ -98,8 +97,9 @@ std::string infeasible_text(const std::string& what, bool is_error) {
 }
 
 void throw_too_many_returns(std::size_t wanted, std::size_t given) {
-  throw usage_error("ray::wait: num_returns is " + std::to_string(wanted) + ", but there are only " +
-                    std::to_string(given) + " futures; ask for that many at most");
+  throw usage_error("ray::wait: num_returns is " + std::to_string(wanted) +
+                    ", but there are only " + std::to_string(given) +
+                    " futures; ask for that many at most");
 }
 
 void throw_empty_future(const char* what) {
@@ -125,7 +125,8 @@ std::string unknown_group_message(const std::string& actor, const std::string& g
 
 std::string backpressure_message(const std::string& actor, std::size_t limit) {
   return "ray: " + actor + " already has " + std::to_string(limit) +
-         " calls that have not begun (max_pending_calls); wait for some of them, or raise the limit";
+         " calls that have not begun (max_pending_calls); wait for some of them, or raise the "
+         "limit";
 }
 
 std::string own_call_message(const std::string& actor) {

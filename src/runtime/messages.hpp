@@ -1,5 +1,5 @@
-/// The texts of the runtime's errors, one function a kind, so that all read alike: what happened, to
-/// what (name and id), why, what to do.
+/// The texts of the runtime's errors, one function a kind, so that all read alike: what happened,
+/// to what (name and id), why, what to do.
 #pragma once
 
 #include <ray/duration.hpp>

@@ -249,8 +249,7 @@ void object::discard_value() noexcept {
 void object::drop_references(std::uint64_t count) noexcept {
   // Holding all references that there are, no atomic operation is needed to drop them.
   if (references(word_.load(std::memory_order_acquire)) != count) {
-    const std::uint64_t before =
-        word_.fetch_sub(count * one_reference, std::memory_order_acq_rel);
+    const std::uint64_t before = word_.fetch_sub(count * one_reference, std::memory_order_acq_rel);
     if (references(before) != count) return;
   }
   if (operations_->run != nullptr) dismantle(static_cast<task*>(this));

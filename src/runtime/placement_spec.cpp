@@ -34,8 +34,8 @@ strategy_spec strategy_of(const scheduling_strategy& strategy, const std::string
 template <typename Options>
 head::class_spec spec_from(const Options& options, const std::string& what) {
   head::class_spec spec;
-  spec.resources = head::resource_set(options.num_cpus, options.num_gpus, options.memory,
-                                      options.resources);
+  spec.resources =
+      head::resource_set(options.num_cpus, options.num_gpus, options.memory, options.resources);
   if (const auto problem = spec.resources.problem()) throw_absurd(what, *problem);
   spec.labels = options.labels;
   spec.strategy = strategy_of(options.scheduling, what);
@@ -78,8 +78,8 @@ void check_task_options(const task_options& options, const std::string& what) {
 }
 
 void check_actor_options(const actor_options& options, const actor_state& state) {
-  const std::string what = "actor '" +
-                           (options.name.empty() ? type_name(state.type()) : options.name) + "'";
+  const std::string what =
+      "actor '" + (options.name.empty() ? type_name(state.type()) : options.name) + "'";
   require_not_isolated(options.isolated, what);
   if (options.max_concurrency < 1) {
     throw_absurd(what, "max_concurrency is " + std::to_string(options.max_concurrency) +
@@ -102,8 +102,8 @@ void check_actor_options(const actor_options& options, const actor_state& state)
     throw_absurd(what, "get_if_exists needs a name");
   }
   if (options.checkpoint_every != forever && !state.can_checkpoint()) {
-    throw_absurd(what,
-                 "checkpoint_every needs a serializable class; give it a cereal serialize function");
+    throw_absurd(
+        what, "checkpoint_every needs a serializable class; give it a cereal serialize function");
   }
   if (options.checkpoint_every < duration::zero()) {
     throw_absurd(what, "checkpoint_every is negative");

@@ -49,8 +49,8 @@ void scheduling::stop() noexcept {
     machine_.reset();
     for (auto& [id, queue] : queues_) {
       for (task* one : queue.waiting) {
-        after.failed.emplace_back(
-            one, std::make_exception_ptr(usage_error(session_over_message(one))));
+        after.failed.emplace_back(one,
+                                  std::make_exception_ptr(usage_error(session_over_message(one))));
       }
     }
     queues_.clear();
@@ -154,8 +154,11 @@ void scheduling::carry_out(head::effects& effects, aftermath& after) {
             }
           } else if constexpr (std::is_same_v<type, head::actor_exists>) {
             tell_actor(one.requested, one, after);
-          } else if constexpr (requires { one.incarnation; } || requires { one.reason; }) {
-            if constexpr (requires { { one.id } -> std::convertible_to<actor_id>; }) {
+          } else if constexpr (
+              requires { one.incarnation; } || requires { one.reason; }) {
+            if constexpr (requires {
+                            { one.id } -> std::convertible_to<actor_id>;
+                          }) {
               tell_actor(one.id, one, after);
             }
           }
@@ -175,7 +178,8 @@ void scheduling::enqueue(task* one) noexcept {
     if (!machine_) throw usage_error(session_over_message(one));
     const call_settings& settings = *one->extra()->settings;
     if (settings.session != session_) {
-      settings.cls = machine_->class_of(job_, spec_of(settings.options, describe(one)), describe(one));
+      settings.cls =
+          machine_->class_of(job_, spec_of(settings.options, describe(one)), describe(one));
       settings.session = session_;
     }
     one->extra()->cls = settings.cls;
@@ -214,7 +218,9 @@ void scheduling::task_ended(task* one) noexcept {
   apply(head::release{extra.cls, node_, 1, false});
 }
 
-void scheduling::task_blocked(task* one) noexcept { apply(head::lend{one->extra()->cls, node_, 1}); }
+void scheduling::task_blocked(task* one) noexcept {
+  apply(head::lend{one->extra()->cls, node_, 1});
+}
 
 void scheduling::task_resumed(task* one) noexcept {
   apply(head::reclaim{one->extra()->cls, node_, 1});
@@ -348,8 +354,8 @@ void scheduling::create_actor(const head::create_actor& request, actor_core* act
   deliver(after);
 }
 
-void scheduling::actor_died(const actor_id& id, std::int64_t incarnation,
-                            const std::string& reason, bool can_restart) noexcept {
+void scheduling::actor_died(const actor_id& id, std::int64_t incarnation, const std::string& reason,
+                            bool can_restart) noexcept {
   apply(head::actor_died{id, incarnation, reason, can_restart});
 }
 

@@ -2,8 +2,8 @@
 /// class until the head's machine grants them a slot; placement groups and actors' places come from
 /// the same machine. One lock: the machine is a state machine for one thread at a time.
 ///
-/// The CPUs of plain tasks are a standing demand of a class of their own, and are the pool's tokens:
-/// the machine asks them back when something else needs what they hold.
+/// The CPUs of plain tasks are a standing demand of a class of their own, and are the pool's
+/// tokens: the machine asks them back when something else needs what they hold.
 #pragma once
 
 #include "head/machine.hpp"
@@ -107,7 +107,8 @@ class scheduling {
   job_id job_;
   head::class_id tokens_;
   std::int64_t standing_wanted_ = 0;  // tokens that the pool is to have
-  std::int64_t standing_stated_ = 0;  // and what the machine was told: idle ones given back lower it
+  std::int64_t standing_stated_ =
+      0;  // and what the machine was told: idle ones given back lower it
   bool infeasible_is_error_ = false;
   std::map<head::class_id, class_queue> queues_;
   std::map<head::group_id, object_handle> groups_;  // not yet ready

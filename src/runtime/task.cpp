@@ -59,8 +59,10 @@ void fail_with(task* one, std::exception_ptr error) noexcept {
 
 void complete(task* one, outcome how, std::uint64_t references) noexcept {
   end_arguments(one);
-  if (one->extra() != nullptr) [[unlikely]] end_of_attempt(one);
-  if (core::get().interruptions.cancelled_parents.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+  if (one->extra() != nullptr) [[unlikely]]
+    end_of_attempt(one);
+  if (core::get().interruptions.cancelled_parents.load(std::memory_order_relaxed) != 0)
+      [[unlikely]] {
     end_if_cancelled(one);
   }
   skip_ended_parents(one);
@@ -78,7 +80,8 @@ task::task(const block_operations& operations, void* value) noexcept
     : object(operations, value, initial_word), exec::job(execute_task) {}
 
 void require_session() {
-  if (!core::get().running()) [[unlikely]] throw_no_session();
+  if (!core::get().running()) [[unlikely]]
+    throw_no_session();
 }
 
 void submit(task* one) noexcept {
@@ -166,7 +169,8 @@ bool run_claimed(task* one, std::uint64_t references) noexcept {
     const bool special =
         one->extra() != nullptr || runtime.stopping() ||
         runtime.interruptions.cancelled_parents.load(std::memory_order_relaxed) != 0;
-    if (special && !begin_attempt(one)) [[unlikely]] break;
+    if (special && !begin_attempt(one)) [[unlikely]]
+      break;
     how = one->operations().run(one);
   } while (error != nullptr && try_again(one, error));
   thrown = outer_thrown;
@@ -223,7 +227,8 @@ void dismantle(task* one) noexcept {
   task* parent = task_access::parent(one);
   if (parent == nullptr) return;
   if (parent == current_task) {
-    ++task_access::credits(parent);  // the usual case: a child dies before its parent's function ends
+    ++task_access::credits(
+        parent);  // the usual case: a child dies before its parent's function ends
   } else {
     parent->drop_references(1);
   }

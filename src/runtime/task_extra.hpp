@@ -35,15 +35,15 @@ class actor_core;
 
 struct task_extra {
   std::shared_ptr<const call_settings> settings;
-  actor_core* actor = nullptr;      // of an actor's call; the call keeps it alive
-  std::uint32_t group = 0;          // its concurrency group
-  std::uint64_t caller = 0;         // who called; orders the calls
-  bool creates_actor = false;       // the actor's constructor
+  actor_core* actor = nullptr;  // of an actor's call; the call keeps it alive
+  std::uint32_t group = 0;      // its concurrency group
+  std::uint64_t caller = 0;     // who called; orders the calls
+  bool creates_actor = false;   // the actor's constructor
   int attempt = 0;
-  void* arguments_copy = nullptr;   // for another attempt
-  head::class_id cls;               // of a classed task
+  void* arguments_copy = nullptr;  // for another attempt
+  head::class_id cls;              // of a classed task
   bool holds_slot = false;
-  bool blocked = false;             // its CPU is lent
+  bool blocked = false;  // its CPU is lent
   std::optional<timers::ticket> timer;
   std::optional<std::stop_source> stop;
   interrupts::registration stop_registration;

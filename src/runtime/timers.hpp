@@ -1,5 +1,5 @@
-/// Calls that are due at a point in time: tasks' timeouts, checkpoints. One thread, started with the
-/// first timer, sleeps until the earliest.
+/// Calls that are due at a point in time: tasks' timeouts, checkpoints. One thread, started with
+/// the first timer, sleeps until the earliest.
 #pragma once
 
 #include <chrono>

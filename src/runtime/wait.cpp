@@ -1,5 +1,5 @@
-/// Waiting for objects: running what is waited for on the spot where that is possible, else sleeping
-/// with the slot lent to others.
+/// Waiting for objects: running what is waited for on the spot where that is possible, else
+/// sleeping with the slot lent to others.
 #include "base/relax_processor.hpp"
 #include "runtime/actor_core.hpp"
 #include "runtime/blocking.hpp"
@@ -28,14 +28,16 @@ bool run_inline(task* one) noexcept {
   if ((one->word() & mask) != object::runnable) return false;
   if (!exec::this_thread().has_stack_room()) return false;
   task_extra* extra = one->extra();
-  if (extra == nullptr || (extra->actor == nullptr && (extra->settings == nullptr ||
-                           extra->settings->resources == call_settings::need::plain))) {
+  if (extra == nullptr ||
+      (extra->actor == nullptr &&
+       (extra->settings == nullptr || extra->settings->resources == call_settings::need::plain))) {
     const exec::token_region token(core::get().pool);
     if (!token || !one->claim()) return false;
     run_claimed(one, exec::pool::pop_if_newest(one) ? 1 : 0);
     return true;
   }
-  // A call of an actor, or a task that needs no CPU or has its slot: it takes none of this thread's.
+  // A call of an actor, or a task that needs no CPU or has its slot: it takes none of this
+  // thread's.
   const exec::free_region region(exec::pool::this_worker());
   if (extra->actor != nullptr) return actor_core::run_call_inline(one);
   if (!one->claim()) return false;
@@ -50,7 +52,8 @@ object_handle find_runnable(object* target) {
   object_handle at = object_handle::share(target);
   for (int step = 0; step < most_steps; ++step) {
     const std::uint64_t word = at->word();
-    if ((word & (object::ready | object::claimed)) != 0 || at->operations().run == nullptr) return {};
+    if ((word & (object::ready | object::claimed)) != 0 || at->operations().run == nullptr)
+      return {};
     if ((word & object::runnable) != 0) return at;
     auto* one = static_cast<task*>(at.get());
     // One more unready argument keeps the task from beginning while its arguments are looked at.
@@ -159,10 +162,10 @@ void wait_for_all(const std::vector<object*>& objects, duration timeout) {
   }
   const deadline_type deadline = deadline_after(timeout);
   for (object* one : objects) {
-    const duration left = deadline ? std::max(duration::zero(),
-                                              std::chrono::duration_cast<duration>(
+    const duration left =
+        deadline ? std::max(duration::zero(), std::chrono::duration_cast<duration>(
                                                   *deadline - std::chrono::steady_clock::now()))
-                                   : forever;
+                 : forever;
     if (!wait_until_ready(one, left)) throw_get_timeout(one, timeout);
   }
 }
@@ -183,9 +186,9 @@ void wait_for_some(const std::vector<object*>& objects, std::size_t count, durat
   for (std::size_t i = 0; i < objects.size(); ++i) {
     links[i].link(objects[i], region.sleeper(), &ended);
   }
-  region.sleep_until([&] { return ended.load(std::memory_order_acquire) >= count; }, deadline,
-                     [&] { return std::to_string(count) + " of " +
-                                  std::to_string(objects.size()) + " futures"; });
+  region.sleep_until(
+      [&] { return ended.load(std::memory_order_acquire) >= count; }, deadline,
+      [&] { return std::to_string(count) + " of " + std::to_string(objects.size()) + " futures"; });
 }
 
 // Completion in order ----------------------------------------------------------------------------
@@ -203,9 +206,9 @@ struct completion_queue::state {
 
   std::vector<object_handle> objects;
   std::vector<link> links;
-  std::atomic<link*> ended{nullptr};         // newest first
-  std::atomic<parker*> sleeper{nullptr};     // of the reader, while it sleeps
-  link* in_order = nullptr;                  // taken from `ended`, oldest first
+  std::atomic<link*> ended{nullptr};      // newest first
+  std::atomic<parker*> sleeper{nullptr};  // of the reader, while it sleeps
+  link* in_order = nullptr;               // taken from `ended`, oldest first
   std::size_t left = 0;
 
   void push(link& one) noexcept {

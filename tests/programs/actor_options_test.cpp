@@ -171,19 +171,6 @@ TEST_CASE("kill with restart makes the state anew, as often as max_restarts says
   CHECK_THROWS_AS(one.call(&counter::add, 0).get(), ray::actor_died_error);
 }
 
-TEST_CASE("calls that may be retried go to the next incarnation") {
-  auto session = ray::init({.num_cpus = 1});
-  auto one = ray::make_actor<counter>({.max_restarts = -1, .max_task_retries = -1}, 5);
-  const gate at;
-  auto runs = one.call(&counter::pass, at);
-  at.await();
-  one.kill({.restart = true});
-  at.open();
-  at.await();  // it runs again
-  at.open();
-  CHECK(runs.get() == 5);
-}
-
 TEST_CASE("a restart resumes from the last checkpoint") {
   auto session = ray::init({.num_cpus = 1});
   auto one = ray::make_actor<counter>({.max_restarts = -1, .checkpoint_every = 0ns}, 1);

@@ -1,9 +1,9 @@
-/// The bodies of tasks that combine futures: `then`, `when_all`, `split`. They run on this process's
-/// pool when what they wait for is ready.
+/// The bodies of tasks that combine futures: `then`, `when_all`, `split`. They run on this
+/// process's pool when what they wait for is ready.
 #pragma once
 
-#include <ray/detail/runtime/arguments.hpp>
 #include <ray/detail/api/submission.hpp>
+#include <ray/detail/runtime/arguments.hpp>
 #include <ray/detail/runtime/task.hpp>
 #include <ray/detail/runtime/value_access.hpp>
 
@@ -162,15 +162,16 @@ object_handle require_handle(future<Value> one, const char* what) {
 
 /// Whether a range given as `Range` is an rvalue that may be emptied: not a view of another's.
 template <typename Range>
-inline constexpr bool owns_elements = !std::is_lvalue_reference_v<Range> &&
-                                      !std::is_const_v<Range> &&
-                                      !std::ranges::view<std::remove_cvref_t<Range>>;
+inline constexpr bool owns_elements =
+    !std::is_lvalue_reference_v<Range> && !std::is_const_v<Range> &&
+    !std::ranges::view<std::remove_cvref_t<Range>>;
 
 struct when_all_function {
   template <typename... Values>
   [[nodiscard]] auto operator()(future<Values>... futures) const {
-    return submit_body<tuple_body<Values...>>(nothing_to_prepare(), std::array<object_handle, sizeof...(Values)>{
-        require_handle(std::move(futures), "when_all")...});
+    return submit_body<tuple_body<Values...>>(
+        nothing_to_prepare(), std::array<object_handle, sizeof...(Values)>{
+                                  require_handle(std::move(futures), "when_all")...});
   }
   template <std::ranges::input_range Range>
     requires is_future<std::remove_cvref_t<std::ranges::range_value_t<Range>>>

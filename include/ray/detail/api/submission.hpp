@@ -1,5 +1,5 @@
-/// From a body to the future, or the stream, of its call: builds the block, has `prepare` attach what
-/// the call needs (options, its actor), and submits it.
+/// From a body to the future, or the stream, of its call: builds the block, has `prepare` attach
+/// what the call needs (options, its actor), and submits it.
 #pragma once
 
 #include <ray/detail/runtime/task.hpp>

@@ -1,5 +1,5 @@
-/// Whether a value can be copied, looked at through the standard containers: those say that they can
-/// be copied whatever they hold, and fail only when they are.
+/// Whether a value can be copied, looked at through the standard containers: those say that they
+/// can be copied whatever they hold, and fail only when they are.
 #pragma once
 
 #include <optional>
@@ -24,9 +24,8 @@ concept standard_container = requires {
 
 template <standard_container Type>
   requires(!std::is_same_v<typename Type::value_type, Type>)
-struct copyable_traits<Type>
-    : std::bool_constant<std::is_copy_constructible_v<Type> && copyable<typename Type::value_type>> {
-};
+struct copyable_traits<Type> : std::bool_constant<std::is_copy_constructible_v<Type> &&
+                                                  copyable<typename Type::value_type>> {};
 
 template <typename... Types>
 struct all_copyable : std::bool_constant<(copyable<std::remove_const_t<Types>> && ...)> {};

@@ -1,5 +1,6 @@
 /// What the runtime can do with a stored value without knowing its type: a table of functions,
-/// made by the template that created the object (docs/architecture.md, "Typed until it must travel").
+/// made by the template that created the object (docs/architecture.md, "Typed until it must
+/// travel").
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,8 @@
 
 namespace ray::detail {
 
-/// Where serialized bytes go. `write` may throw (a full disk); the bytes are taken before it returns.
+/// Where serialized bytes go. `write` may throw (a full disk); the bytes are taken before it
+/// returns.
 class byte_sink {
  public:
   virtual void write(std::span<const std::byte> bytes) = 0;

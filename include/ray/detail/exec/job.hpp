@@ -9,8 +9,8 @@ struct job {
 
   explicit constexpr job(function run_function) noexcept : execute(run_function) {}
 
-  /// Called once for each time the job was pushed, on a pool thread, or on the thread that shuts the
-  /// pool down for what was never begun.
+  /// Called once for each time the job was pushed, on a pool thread, or on the thread that shuts
+  /// the pool down for what was never begun.
   function execute;
 };
 

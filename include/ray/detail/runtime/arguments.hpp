@@ -60,16 +60,14 @@ class future_slot {
   static constexpr std::size_t dependencies = 1;
   static constexpr bool by_reference =
       std::is_same_v<Parameter, unseen> ||
-      (std::is_lvalue_reference_v<Parameter> &&
-       std::is_convertible_v<const Value&, Parameter> &&
+      (std::is_lvalue_reference_v<Parameter> && std::is_convertible_v<const Value&, Parameter> &&
        std::is_same_v<std::remove_cvref_t<Parameter>, Value>);
   // A reference to something made of the value: it lives here, for a coroutine may keep it.
   static constexpr bool converts = !by_reference && std::is_reference_v<Parameter>;
   using passed = std::conditional_t<by_reference, const Value&,
                                     std::conditional_t<converts, Parameter, Value>>;
 
-  explicit future_slot(future<Value> argument)
-      : handle_(future_access::take(std::move(argument))) {
+  explicit future_slot(future<Value> argument) : handle_(future_access::take(std::move(argument))) {
     if (!handle_) throw_empty_future("as an argument of a task");
   }
   future_slot(future_slot&& other) noexcept : handle_(std::move(other.handle_)) {}
@@ -95,7 +93,8 @@ class future_slot {
   object_handle handle_;
   std::optional<pinned_value<Value>> pin_;
   [[no_unique_address]] std::conditional_t<converts, std::optional<std::decay_t<Parameter>>,
-                                           std::monostate> made_;
+                                           std::monostate>
+      made_;
 };
 
 /// The slot for an argument that meets a parameter that can be seen.
@@ -163,8 +162,8 @@ template <typename Function, typename... Leading, typename... Arguments>
 inline constexpr bool takes_values<Function, std::tuple<Leading...>, Arguments...> =
     std::is_invocable_v<Function, Leading..., typename value_seen<Arguments>::type...>;
 
-/// Finds the slots of a call: `Parameters` is what can be seen, `Leading` what the runtime passes in
-/// front (an actor's state).
+/// Finds the slots of a call: `Parameters` is what can be seen, `Leading` what the runtime passes
+/// in front (an actor's state).
 template <typename Function, typename Leading, typename Parameters, typename... Arguments>
 struct plan_slots {
   static_assert(sizeof...(Arguments) <= std::tuple_size_v<Parameters>,
@@ -173,8 +172,8 @@ struct plan_slots {
   struct by_index;
   template <std::size_t... Indexes>
   struct by_index<std::index_sequence<Indexes...>> {
-    using type = std::tuple<typename slot_for_parameter<
-        Arguments, std::tuple_element_t<Indexes, Parameters>>::type...>;
+    using type = std::tuple<
+        typename slot_for_parameter<Arguments, std::tuple_element_t<Indexes, Parameters>>::type...>;
     static constexpr void check() {
       (slot_for_parameter<Arguments, std::tuple_element_t<Indexes, Parameters>>::check(), ...);
     }

@@ -31,12 +31,12 @@ struct member_parameters;
 
 // Every combination of qualifiers of a member function; the object comes first, by const reference
 // where that will do.
-#define RAY_DETAIL_MEMBER(qualifiers, self)                                     \
-  template <typename Result, typename Class, typename... Parameters>            \
-  struct member_parameters<Result (Class::*)(Parameters...) qualifiers> {       \
-    using with_object = std::tuple<self, Parameters...>;                        \
-    using type = std::tuple<Parameters...>;                                     \
-    static constexpr bool is_function = true;                                   \
+#define RAY_DETAIL_MEMBER(qualifiers, self)                               \
+  template <typename Result, typename Class, typename... Parameters>      \
+  struct member_parameters<Result (Class::*)(Parameters...) qualifiers> { \
+    using with_object = std::tuple<self, Parameters...>;                  \
+    using type = std::tuple<Parameters...>;                               \
+    static constexpr bool is_function = true;                             \
   };
 RAY_DETAIL_MEMBER(, Class)
 RAY_DETAIL_MEMBER(const, const Class&)
@@ -110,9 +110,8 @@ inline constexpr bool is_bound_function<bound_function<Function, Values...>> = t
 
 /// What an argument is kept as when the parameter cannot be seen: decayed, literals as strings.
 template <typename Argument>
-using kept_argument =
-    std::conditional_t<std::is_convertible_v<Argument, const char*>, std::string,
-                       std::decay_t<Argument>>;
+using kept_argument = std::conditional_t<std::is_convertible_v<Argument, const char*>, std::string,
+                                         std::decay_t<Argument>>;
 
 /// Whether a callable may become a task: what it carries can be seen and serialized.
 template <typename Function>
@@ -127,7 +126,8 @@ constexpr void require_callable_travels() {
       callable_travels<Function>,
       "ray: this callable cannot travel to another process: it carries state that cannot be "
       "serialized (a lambda that captures, std::function, std::bind, a pointer to an object). Pass "
-      "what it needs as arguments, or bind values in front with ray::bind(f, values...); a function "
+      "what it needs as arguments, or bind values in front with ray::bind(f, values...); a "
+      "function "
       "object needs a cereal serialize function");
 }
 

@@ -13,12 +13,12 @@ class parker;
 
 class meeting {
  public:
-  /// Calls `attempt()` under the lock until it returns true, sleeping in between until something has
-  /// changed; then wakes the others. False when the timeout passed first.
+  /// Calls `attempt()` under the lock until it returns true, sleeping in between until something
+  /// has changed; then wakes the others. False when the timeout passed first.
   template <typename Attempt>
   bool wait(duration timeout, const char* what, Attempt attempt) {
-    return wait_until(timeout, what,
-                      [](void* context) { return (*static_cast<Attempt*>(context))(); }, &attempt);
+    return wait_until(
+        timeout, what, [](void* context) { return (*static_cast<Attempt*>(context))(); }, &attempt);
   }
 
   /// Calls `attempt()` once under the lock; wakes those who wait when it returns true.

@@ -33,7 +33,7 @@ enum class outcome : std::uint8_t {
 
 /// What the runtime can do with a block whose types it does not know.
 struct block_operations {
-  const value_operations* value;  // null: the value never leaves the process (or is void)
+  const value_operations* value;            // null: the value never leaves the process (or is void)
   void (*destroy_value)(object*) noexcept;  // null: nothing to do
   /// Frees the block, whose arguments and value are gone.
   void (*destroy_block)(object*) noexcept;
@@ -70,16 +70,16 @@ struct waiter {
 class object {
  public:
   // The word: 12 bits of state, 26 of handles, 26 of references.
-  static constexpr std::uint64_t ready = 1;           // ended, well or not; set once, last
-  static constexpr std::uint64_t failed = 2;          // with `error_`
-  static constexpr std::uint64_t claimed = 4;         // a thread has begun it, or ended it unbegun
-  static constexpr std::uint64_t runnable = 8;        // who claims it may run it
-  static constexpr std::uint64_t ending = 16;         // who set it writes `error_`, then `ready`
-  static constexpr std::uint64_t has_waiters = 32;    // the list may not be empty
-  static constexpr std::uint64_t tracked = 64;        // the store tracks the value: pin to read
-  static constexpr std::uint64_t forwarded = 128;     // the value is that of the object at `value_`
-  static constexpr std::uint64_t observed = 256;      // somebody has seen the error
-  static constexpr std::uint64_t cancelled = 512;     // ended by `cancel` or a timeout
+  static constexpr std::uint64_t ready = 1;         // ended, well or not; set once, last
+  static constexpr std::uint64_t failed = 2;        // with `error_`
+  static constexpr std::uint64_t claimed = 4;       // a thread has begun it, or ended it unbegun
+  static constexpr std::uint64_t runnable = 8;      // who claims it may run it
+  static constexpr std::uint64_t ending = 16;       // who set it writes `error_`, then `ready`
+  static constexpr std::uint64_t has_waiters = 32;  // the list may not be empty
+  static constexpr std::uint64_t tracked = 64;      // the store tracks the value: pin to read
+  static constexpr std::uint64_t forwarded = 128;   // the value is that of the object at `value_`
+  static constexpr std::uint64_t observed = 256;    // somebody has seen the error
+  static constexpr std::uint64_t cancelled = 512;   // ended by `cancel` or a timeout
   static constexpr std::uint64_t cancels_children = 1024;
   static constexpr std::uint64_t one_handle = std::uint64_t{1} << 12;
   static constexpr std::uint64_t handles_mask = ((std::uint64_t{1} << 26) - 1) << 12;
@@ -153,9 +153,9 @@ class object {
 
   std::atomic<std::uint64_t> word_;
   const block_operations* operations_;
-  void* value_;               // the value's storage; when forwarded, the object that has it
-  std::exception_ptr error_;  // written by who set `ending`, before `ready`
-  waiter* waiters_ = nullptr;      // guarded by the object's stripe lock
+  void* value_;                   // the value's storage; when forwarded, the object that has it
+  std::exception_ptr error_;      // written by who set `ending`, before `ready`
+  waiter* waiters_ = nullptr;     // guarded by the object's stripe lock
   object* next_dying_ = nullptr;  // of the thread that lets go of it, see object.cpp
   std::atomic<std::uint64_t> id_{0};
   stored_value* stored_ = nullptr;

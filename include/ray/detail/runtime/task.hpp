@@ -269,9 +269,8 @@ class task_of final : public task {
     }
   }
 
-  static constexpr bool repeatable = requires(const Body& body, void* memory) {
-    body.copy_into(memory);
-  };
+  static constexpr bool repeatable =
+      requires(const Body& body, void* memory) { body.copy_into(memory); };
 
   static void* make_copy(task* one) {
     if constexpr (repeatable) {
@@ -301,19 +300,22 @@ class task_of final : public task {
 
   static constexpr block_operations table{
       .value = operations_or_null<stored_type, Travels>(),
-      .destroy_value = std::is_trivially_destructible_v<stored_type>
-                           ? nullptr
-                           : +[](object* base) noexcept { std::destroy_at(&self(base)->result_.value); },
-      .destroy_block = [](object* base) noexcept {
-        task_of* one = self(base);
-        one->~task_of();
-        free_block(one, sizeof(task_of));
-      },
+      .destroy_value =
+          std::is_trivially_destructible_v<stored_type>
+              ? nullptr
+              : +[](object* base) noexcept { std::destroy_at(&self(base)->result_.value); },
+      .destroy_block =
+          [](object* base) noexcept {
+            task_of* one = self(base);
+            one->~task_of();
+            free_block(one, sizeof(task_of));
+          },
       .run = run_call,
       .pending_argument = [](task* one) noexcept { return self(one)->body_.value.pending(); },
-      .destroy_arguments = std::is_trivially_destructible_v<Body>
-                               ? nullptr
-                               : +[](task* one) noexcept { std::destroy_at(&self(one)->body_.value); },
+      .destroy_arguments =
+          std::is_trivially_destructible_v<Body>
+              ? nullptr
+              : +[](task* one) noexcept { std::destroy_at(&self(one)->body_.value); },
       .make_arguments_copy = make_copy,
       .restore_arguments = restore,
       .destroy_arguments_copy = destroy_copy,

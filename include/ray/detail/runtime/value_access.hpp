@@ -1,10 +1,11 @@
-/// Reading the value of an object: waiting until it is there, keeping it in memory while it is read.
+/// Reading the value of an object: waiting until it is there, keeping it in memory while it is
+/// read.
 #pragma once
 
-#include <ray/duration.hpp>
 #include <ray/detail/base/archive.hpp>
 #include <ray/detail/base/copyable.hpp>
 #include <ray/detail/runtime/object.hpp>
+#include <ray/duration.hpp>
 
 #include <type_traits>
 #include <utility>
