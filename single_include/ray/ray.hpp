@@ -8187,7 +8187,8 @@ class scheduler {
   [[nodiscard]] line_key key_of(place index) const;
   [[nodiscard]] party_key key_of_party(place index) const;
   [[nodiscard]] bool place_one(pool& here, place index);
-  [[nodiscard]] bool place_one_of(pool& here, place index);
+  [[nodiscard]] place find_fit(const pool& here, const line& one) const;
+  static void looked_everywhere(pool& here, line& one);
   void settle_pool(pool& here);
   void serve(pool& here);
   [[nodiscard]] bool serve_party(pool& here, party& who);
@@ -8196,6 +8197,9 @@ class scheduler {
   // drawing.cpp: who draws, and what is recalled for it
   void hold(pool& here, std::int64_t times);
   void serve_drawer(pool& here);
+  [[nodiscard]] bool place_on_held(pool& here);
+  [[nodiscard]] bool place_elsewhere(pool& here);
+  static void forget_drawer(pool& here);
   [[nodiscard]] bool covered(const pool& here) const;
   [[nodiscard]] bool still_has_room(pool& here);
   void start_drawing(pool& here, place index, std::vector<place> named);
@@ -8611,6 +8615,8 @@ void machine::end_actor(actor_map::iterator actor, const std::string& reason, ef
 void machine::leave_queue(actor_map::iterator actor) {
   auto& waiting = classes_[actor->second.cls].actors;
   std::erase(waiting, actor->first);
+  // A cancelled class wants nothing any more; it has no bundle to be placed in.
+  if (classes_[actor->second.cls].cancelled) return;
   scheduler_.want(actor->second.cls, static_cast<std::int64_t>(waiting.size()));
 }
 
@@ -9104,52 +9110,56 @@ bool scheduler::covered(const pool& here) const {
 
 void scheduler::serve_drawer(pool& here) {
   const place index = here.drawer;
-  const line& one = *lines_[index];
-  const bool is_group = one.spec.kind == line_kind::groups;
+  line& one = *lines_[index];
   ++looked_at_;
-  if (covered(here)) {
-    const std::vector<place> named = here.named;
-    hold(here, -1);
-    here.drawer = nowhere;
-    here.named.clear();
-    here.redraw = false;
-    here.all_blocked = false;
-    if (is_group)
-      put_group(index, named);
-    else
-      take(index, named.front(), 1);
+  const bool placed_it = covered(here) ? place_on_held(here) : place_elsewhere(here);
+  if (placed_it)
     served(index);
-    return;
-  }
-  // It may fit elsewhere by now, or as a group in another way.
-  if (is_group) {
-    if (!some_bundle_fits(here, one)) return;
-    const std::vector<place> named = here.named;
-    hold(here, -1);
-    here.drawer = nowhere;
-    if (!place_group(index)) {
-      here.drawer = index;
-      hold(here, 1);
-      return;
-    }
-    here.named.clear();
-    here.redraw = false;
-    here.all_blocked = false;
-    for (const place node : named) came_back(here, node);
-    served(index);
-    return;
-  }
-  if (here.self != cluster_pool) return;
-  for (const place account : here.dirty) {
-    if (account == here.named.front() || !accepts(one, account) ||
-        !here.books->free.fits(account, one.spec.need))
-      continue;
-    const place elsewhere = account;
+  else
+    looked_everywhere(here, one);
+}
+
+/// Exactly what was held becomes what the drawer has.
+bool scheduler::place_on_held(pool& here) {
+  const place index = here.drawer;
+  hold(here, -1);
+  const std::vector<place> named = std::move(here.named);
+  forget_drawer(here);
+  if (lines_[index]->spec.kind == line_kind::groups)
+    put_group(index, named);
+  else
+    take(index, named.front(), 1);
+  return true;
+}
+
+/// It may fit on other accounts by now, or as a group in another way. What was held comes free.
+bool scheduler::place_elsewhere(pool& here) {
+  const place index = here.drawer;
+  const line& one = *lines_[index];
+  if (one.spec.kind != line_kind::groups) {
+    const place account = find_fit(here, one);
+    if (account == nowhere) return false;
     stop_drawing(here);
-    take(index, elsewhere, 1);
-    served(index);
-    return;
+    take(index, account, 1);
+    return true;
   }
+  if (!one.fresh && !some_bundle_fits(here, one)) return false;
+  hold(here, -1);
+  if (!place_group(index)) {
+    hold(here, 1);
+    return false;
+  }
+  const std::vector<place> named = std::move(here.named);
+  forget_drawer(here);
+  for (const place node : named) came_back(here, node);
+  return true;
+}
+
+void scheduler::forget_drawer(pool& here) {
+  here.drawer = nowhere;
+  here.named.clear();
+  here.redraw = false;
+  here.all_blocked = false;
 }
 
 void scheduler::start_drawing(pool& here, place index, std::vector<place> named) {
@@ -9164,11 +9174,8 @@ void scheduler::start_drawing(pool& here, place index, std::vector<place> named)
 void scheduler::stop_drawing(pool& here) {
   if (here.drawer == nowhere) return;
   hold(here, -1);
-  here.drawer = nowhere;
-  here.redraw = false;
-  here.all_blocked = false;
   const std::vector<place> named = std::move(here.named);
-  here.named.clear();
+  forget_drawer(here);
   for (const place account : named) came_back(here, account);
 }
 
@@ -10344,11 +10351,12 @@ void scheduler::settle() {
 void scheduler::settle_pool(pool& here) {
   while (true) {
     if (here.redraw) renew_drawing(here);
-    if (here.waiting == 0 || !here.open) here.dirty.clear();
-    if (here.waiting != 0 && here.open) {
+    if (here.waiting == 0 || !here.open) {
+      here.dirty.clear();
+    } else {
       // Who is to draw from now on comes before others are served with what has come back.
       choose_drawer(here);
-      if (!here.dirty.empty()) serve(here);
+      if (!here.dirty.empty() || here.fresh != 0) serve(here);
       choose_drawer(here);
     }
     if (here.dirty.empty() && !here.redraw) break;
@@ -10412,35 +10420,36 @@ bool scheduler::exhausted(const pool& here) const {
 
 bool scheduler::place_one(pool& here, place index) {
   line& one = *lines_[index];
-  if (place_one_of(here, index)) return true;
-  if (std::exchange(one.fresh, false)) --here.fresh;
+  if (one.spec.kind == line_kind::groups) {
+    if ((one.fresh || some_bundle_fits(here, one)) && place_group(index)) return true;
+  } else if (one.spec.need.empty()) {
+    place_now(index);  // there is always room
+    return true;
+  } else if (const place account = find_fit(here, one); account != nowhere) {
+    take(index, account, 1);
+    return true;
+  }
+  looked_everywhere(here, one);
   return false;
 }
 
-bool scheduler::place_one_of(pool& here, place index) {
-  const line& one = *lines_[index];
-  const bool everywhere = one.fresh || here.dirty.size() > 8;
-  if (one.spec.kind == line_kind::groups)
-    return (everywhere || some_bundle_fits(here, one)) && place_group(index);
-  if (one.spec.need.empty() && here.self == cluster_pool) {
-    place_weightless(index);
-    return true;
-  }
+void scheduler::looked_everywhere(pool& here, line& one) {
+  if (std::exchange(one.fresh, false)) --here.fresh;
+}
+
+/// An account that has room for one now: of those that have got something back, unless these are
+/// many or the line was not looked at before.
+place scheduler::find_fit(const pool& here, const line& one) const {
   const auto fits = [&](place account) {
     return accepts(one, account) && here.books->free.fits(account, one.spec.need);
   };
-  if (everywhere && here.self == cluster_pool) {
+  if (here.self != cluster_pool) return fits(here.account) ? here.account : nowhere;
+  if (one.fresh || here.dirty.size() > 8) {
     const place liked = one.spec.preferred;
-    const place node =
-        liked != nowhere && here.books->free.fits(liked, one.spec.need) ? liked : fit_from(one, 0);
-    if (node == nowhere) return false;
-    take(index, node, 1);
-    return true;
+    return liked != nowhere && fits(liked) ? liked : fit_from(one, 0);
   }
   const auto account = std::ranges::find_if(here.dirty, fits);
-  if (account == here.dirty.end()) return false;
-  take(index, *account, 1);
-  return true;
+  return account == here.dirty.end() ? nowhere : *account;
 }
 
 /// A plan that did not exist before uses something that has come back.

@@ -133,6 +133,8 @@ void machine::end_actor(actor_map::iterator actor, const std::string& reason, ef
 void machine::leave_queue(actor_map::iterator actor) {
   auto& waiting = classes_[actor->second.cls].actors;
   std::erase(waiting, actor->first);
+  // A cancelled class wants nothing any more; it has no bundle to be placed in.
+  if (classes_[actor->second.cls].cancelled) return;
   scheduler_.want(actor->second.cls, static_cast<std::int64_t>(waiting.size()));
 }
 

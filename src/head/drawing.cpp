@@ -36,52 +36,56 @@ bool scheduler::covered(const pool& here) const {
 
 void scheduler::serve_drawer(pool& here) {
   const place index = here.drawer;
-  const line& one = *lines_[index];
-  const bool is_group = one.spec.kind == line_kind::groups;
+  line& one = *lines_[index];
   ++looked_at_;
-  if (covered(here)) {
-    const std::vector<place> named = here.named;
-    hold(here, -1);
-    here.drawer = nowhere;
-    here.named.clear();
-    here.redraw = false;
-    here.all_blocked = false;
-    if (is_group)
-      put_group(index, named);
-    else
-      take(index, named.front(), 1);
+  const bool placed_it = covered(here) ? place_on_held(here) : place_elsewhere(here);
+  if (placed_it)
     served(index);
-    return;
-  }
-  // It may fit elsewhere by now, or as a group in another way.
-  if (is_group) {
-    if (!some_bundle_fits(here, one)) return;
-    const std::vector<place> named = here.named;
-    hold(here, -1);
-    here.drawer = nowhere;
-    if (!place_group(index)) {
-      here.drawer = index;
-      hold(here, 1);
-      return;
-    }
-    here.named.clear();
-    here.redraw = false;
-    here.all_blocked = false;
-    for (const place node : named) came_back(here, node);
-    served(index);
-    return;
-  }
-  if (here.self != cluster_pool) return;
-  for (const place account : here.dirty) {
-    if (account == here.named.front() || !accepts(one, account) ||
-        !here.books->free.fits(account, one.spec.need))
-      continue;
-    const place elsewhere = account;
+  else
+    looked_everywhere(here, one);
+}
+
+/// Exactly what was held becomes what the drawer has.
+bool scheduler::place_on_held(pool& here) {
+  const place index = here.drawer;
+  hold(here, -1);
+  const std::vector<place> named = std::move(here.named);
+  forget_drawer(here);
+  if (lines_[index]->spec.kind == line_kind::groups)
+    put_group(index, named);
+  else
+    take(index, named.front(), 1);
+  return true;
+}
+
+/// It may fit on other accounts by now, or as a group in another way. What was held comes free.
+bool scheduler::place_elsewhere(pool& here) {
+  const place index = here.drawer;
+  const line& one = *lines_[index];
+  if (one.spec.kind != line_kind::groups) {
+    const place account = find_fit(here, one);
+    if (account == nowhere) return false;
     stop_drawing(here);
-    take(index, elsewhere, 1);
-    served(index);
-    return;
+    take(index, account, 1);
+    return true;
   }
+  if (!one.fresh && !some_bundle_fits(here, one)) return false;
+  hold(here, -1);
+  if (!place_group(index)) {
+    hold(here, 1);
+    return false;
+  }
+  const std::vector<place> named = std::move(here.named);
+  forget_drawer(here);
+  for (const place node : named) came_back(here, node);
+  return true;
+}
+
+void scheduler::forget_drawer(pool& here) {
+  here.drawer = nowhere;
+  here.named.clear();
+  here.redraw = false;
+  here.all_blocked = false;
 }
 
 void scheduler::start_drawing(pool& here, place index, std::vector<place> named) {
@@ -96,11 +100,8 @@ void scheduler::start_drawing(pool& here, place index, std::vector<place> named)
 void scheduler::stop_drawing(pool& here) {
   if (here.drawer == nowhere) return;
   hold(here, -1);
-  here.drawer = nowhere;
-  here.redraw = false;
-  here.all_blocked = false;
   const std::vector<place> named = std::move(here.named);
-  here.named.clear();
+  forget_drawer(here);
   for (const place account : named) came_back(here, account);
 }
 

@@ -266,11 +266,12 @@ void scheduler::settle() {
 void scheduler::settle_pool(pool& here) {
   while (true) {
     if (here.redraw) renew_drawing(here);
-    if (here.waiting == 0 || !here.open) here.dirty.clear();
-    if (here.waiting != 0 && here.open) {
+    if (here.waiting == 0 || !here.open) {
+      here.dirty.clear();
+    } else {
       // Who is to draw from now on comes before others are served with what has come back.
       choose_drawer(here);
-      if (!here.dirty.empty()) serve(here);
+      if (!here.dirty.empty() || here.fresh != 0) serve(here);
       choose_drawer(here);
     }
     if (here.dirty.empty() && !here.redraw) break;
@@ -334,35 +335,36 @@ bool scheduler::exhausted(const pool& here) const {
 
 bool scheduler::place_one(pool& here, place index) {
   line& one = *lines_[index];
-  if (place_one_of(here, index)) return true;
-  if (std::exchange(one.fresh, false)) --here.fresh;
+  if (one.spec.kind == line_kind::groups) {
+    if ((one.fresh || some_bundle_fits(here, one)) && place_group(index)) return true;
+  } else if (one.spec.need.empty()) {
+    place_now(index);  // there is always room
+    return true;
+  } else if (const place account = find_fit(here, one); account != nowhere) {
+    take(index, account, 1);
+    return true;
+  }
+  looked_everywhere(here, one);
   return false;
 }
 
-bool scheduler::place_one_of(pool& here, place index) {
-  const line& one = *lines_[index];
-  const bool everywhere = one.fresh || here.dirty.size() > 8;
-  if (one.spec.kind == line_kind::groups)
-    return (everywhere || some_bundle_fits(here, one)) && place_group(index);
-  if (one.spec.need.empty() && here.self == cluster_pool) {
-    place_weightless(index);
-    return true;
-  }
+void scheduler::looked_everywhere(pool& here, line& one) {
+  if (std::exchange(one.fresh, false)) --here.fresh;
+}
+
+/// An account that has room for one now: of those that have got something back, unless these are
+/// many or the line was not looked at before.
+place scheduler::find_fit(const pool& here, const line& one) const {
   const auto fits = [&](place account) {
     return accepts(one, account) && here.books->free.fits(account, one.spec.need);
   };
-  if (everywhere && here.self == cluster_pool) {
+  if (here.self != cluster_pool) return fits(here.account) ? here.account : nowhere;
+  if (one.fresh || here.dirty.size() > 8) {
     const place liked = one.spec.preferred;
-    const place node =
-        liked != nowhere && here.books->free.fits(liked, one.spec.need) ? liked : fit_from(one, 0);
-    if (node == nowhere) return false;
-    take(index, node, 1);
-    return true;
+    return liked != nowhere && fits(liked) ? liked : fit_from(one, 0);
   }
   const auto account = std::ranges::find_if(here.dirty, fits);
-  if (account == here.dirty.end()) return false;
-  take(index, *account, 1);
-  return true;
+  return account == here.dirty.end() ? nowhere : *account;
 }
 
 /// A plan that did not exist before uses something that has come back.

@@ -271,7 +271,8 @@ class scheduler {
   [[nodiscard]] line_key key_of(place index) const;
   [[nodiscard]] party_key key_of_party(place index) const;
   [[nodiscard]] bool place_one(pool& here, place index);
-  [[nodiscard]] bool place_one_of(pool& here, place index);
+  [[nodiscard]] place find_fit(const pool& here, const line& one) const;
+  static void looked_everywhere(pool& here, line& one);
   void settle_pool(pool& here);
   void serve(pool& here);
   [[nodiscard]] bool serve_party(pool& here, party& who);
@@ -280,6 +281,9 @@ class scheduler {
   // drawing.cpp: who draws, and what is recalled for it
   void hold(pool& here, std::int64_t times);
   void serve_drawer(pool& here);
+  [[nodiscard]] bool place_on_held(pool& here);
+  [[nodiscard]] bool place_elsewhere(pool& here);
+  static void forget_drawer(pool& here);
   [[nodiscard]] bool covered(const pool& here) const;
   [[nodiscard]] bool still_has_room(pool& here);
   void start_drawing(pool& here, place index, std::vector<place> named);

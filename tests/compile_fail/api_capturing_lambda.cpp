@@ -1,7 +1,0 @@
-// expect: ray: this callable cannot travel to another process
-// expect: ray::bind
-#include <ray/ray.hpp>
-
-int captured(int x) {
-  return ray::remote([x](int y) { return x + y; })(1).get();
-}

@@ -1,5 +1,0 @@
-// expect: error
-// expect: view
-#include <ray/ray.hpp>
-
-void call(const ray::future<void>& none) { (void)none.view(); }

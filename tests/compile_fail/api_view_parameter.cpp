@@ -1,8 +1,0 @@
-// expect: ray: .*view
-#include <ray/ray.hpp>
-
-#include <string_view>
-
-std::size_t length(std::string_view text) { return text.size(); }
-
-std::size_t call() { return ray::remote(length)("text").get(); }
