@@ -26,6 +26,10 @@ void machine::apply(const create_group& in, effects& out) {
   known_job(in.job, who);
   if (in.bundles.empty())
     throw usage_error(who + " cannot be made: it has no bundles; give it at least one");
+  constexpr std::size_t most = 4096;  // so many of the largest amounts can be added up
+  if (in.bundles.size() > most)
+    throw usage_error(who + " cannot be made: it has " + std::to_string(in.bundles.size()) +
+                      " bundles; at most " + std::to_string(most) + " can be had together");
   for (std::size_t index = 0; index < in.bundles.size(); ++index) {
     const std::string which = who + " cannot be made: in bundle " + std::to_string(index) + ' ';
     if (const auto problem = in.bundles[index].resources.problem())

@@ -134,18 +134,19 @@ machine::job_record& machine::known_job(job_id job, const std::string& who) {
 
 /// The class, if it is one of tasks that may still state a demand. One that may not is told so.
 place machine::task_class(class_id id, std::int64_t count, effects& out) const {
+  constexpr std::int64_t most = 1'000'000'000'000'000;  // slots times units are not to overflow
+  if (count < 0 || count > most)
+    throw usage_error("a demand for " + std::to_string(count) +
+                      " slots makes no sense; it has to be between 0 and " + std::to_string(most));
   const place cls = known_class(id);
-  const std::string what = cls == nowhere ? "a class that is gone" : classes_[cls].what;
-  if (count < 0)
-    throw usage_error("a demand for " + std::to_string(count) + " slots makes no sense (" + what +
-                      ")");
   if (cls == nowhere || classes_[cls].cancelled) {
     if (count > 0)
       out.push_back(class_cancelled{cls == nowhere ? job_id{} : classes_[cls].job, id,
                                     "its placement group was removed, or its job has ended"});
     return nowhere;
   }
-  if (classes_[cls].key->of_actors) throw usage_error(what + " is placed as an actor only");
+  if (classes_[cls].key->of_actors)
+    throw usage_error(classes_[cls].what + " is an actor: its class takes no demand for tasks");
   return cls;
 }
 

@@ -203,8 +203,8 @@ struct class_cancelled {
   class_id cls = {};
   std::string reason = {};
 };
-/// No node could ever satisfy it. It stays queued until one joins that can; said once each time it
-/// comes to that.
+/// No node could ever satisfy it. It stays queued until one joins that can. Said once of a group or
+/// an actor, and of a class again only when its demand is stated anew and has not grown.
 struct infeasible {
   std::variant<class_id, group_id, actor_id> what = {};
   job_id job = {};

@@ -33,7 +33,10 @@ scheduler::party_key scheduler::key_of_party(place index) const {
 }
 
 void scheduler::want(place index, std::int64_t missing) {
-  lines_[index]->missing = missing;
+  line& one = *lines_[index];
+  // Who gave up and asks anew is to hear of it again.
+  if (one.spec.kind == line_kind::tasks && missing <= one.missing) one.infeasible = false;
+  one.missing = missing;
   now_missing(index);
 }
 
@@ -338,8 +341,8 @@ bool scheduler::place_one(pool& here, place index) {
   if (one.spec.kind == line_kind::groups) {
     if ((one.fresh || some_bundle_fits(here, one)) && place_group(index)) return true;
   } else if (one.spec.need.empty()) {
-    place_now(index);  // there is always room
-    return true;
+    place_now(index);  // there is always room, on any node
+    if (one.missing <= 0) return true;
   } else if (const place account = find_fit(here, one); account != nowhere) {
     take(index, account, 1);
     return true;

@@ -195,6 +195,7 @@ TEST_CASE("absurd groups are refused") {
   CHECK_THROWS_AS(w.group(j, {}), usage_error);
   CHECK_THROWS_AS(w.group(j, bundles_of({{1}, {0}})), usage_error);
   CHECK_THROWS_AS(w.group(j, bundles_of({{-1}})), usage_error);
+  CHECK_THROWS_AS(w.group(j, std::vector<bundle_spec>(5000, {{1}, {}})), usage_error);
   CHECK_THROWS_AS(w.group(testing::make_id<job_id>(9), bundles_of({{1}})), usage_error);
   CHECK_THROWS_AS(w.apply(create_group{{}, j, bundles_of({{1}})}), usage_error);
   CHECK(w.machine.groups().empty());

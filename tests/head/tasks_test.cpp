@@ -82,6 +82,7 @@ TEST_CASE("absurd requests are refused, and the message names the task") {
   const auto cls = w.cpus(j, 1);
   CHECK_THROWS_AS(w.demand(cls, -1), usage_error);
   CHECK_THROWS_AS(w.keep(cls, -1), usage_error);
+  CHECK_THROWS_AS(w.demand(cls, std::numeric_limits<std::int64_t>::max()), usage_error);
   CHECK_THROWS_AS(w.apply(add_node{.id = {}, .resources = {1}}), usage_error);
   CHECK_THROWS_AS(w.apply(add_node{.id = {1, 9}, .resources = {-1}}), usage_error);
   CHECK_THROWS_AS(w.apply(add_job{.id = {}}), usage_error);
@@ -224,6 +225,8 @@ TEST_CASE(
   w.demand(missing, 0);
   w.demand(missing, 1);
   CHECK(w.warnings.size() == 4);
+  w.demand(missing, 1);
+  CHECK(w.warnings.size() == 5);
 }
 
 TEST_CASE("without a node everything waits") {
