@@ -98,19 +98,25 @@ bool pool::pop_if_newest(job* item) noexcept {
 inline void pool::notify() {
   light_fence();  // pairs with the heavy one in `park`
   const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
-  if ((signals & (idle_mask | free_jobs_ran | stopped | may_grow)) != 0) [[unlikely]] {
+  if ((signals & (idle_mask | free_jobs_ran | stopped | may_grow | work_wanted)) != 0) [[unlikely]] {
     notify_slowly(signals);
   }
 }
 
 void pool::notify_slowly(std::uint64_t signals) {
   if ((signals & stopped) != 0) return drain();
+  if ((signals & work_wanted) != 0) tell_of_work();
   if ((signals & free_jobs_ran) != 0) arm_monitor();
   if ((signals & searching_mask) != 0) return;
   // Who gives a token up later looks for work afterwards, so none is lost here.
   if (tokens_.load(std::memory_order_relaxed) <= 0) return;
   if ((signals & idle_mask) != 0 && wake_one()) return;
   if ((signals & may_grow) != 0) grow();
+}
+
+void pool::tell_of_work() {
+  if ((signals_.fetch_and(~work_wanted, std::memory_order_relaxed) & work_wanted) == 0) return;
+  hooks_.work_came(hooks_.context);
 }
 
 /// A token is free, and no thread is idle or looks for work: another one is needed if not all that
@@ -136,7 +142,7 @@ bool pool::wake_one() {
     // The woken thread counts as searching from now on, so that the next push wakes nobody else.
     signals_.fetch_add(one_searching - one_idle, std::memory_order_relaxed);
   }
-  sleeper->record_->parker.unpark();
+  sleeper->parker_.unpark();
   return true;
 }
 
@@ -189,8 +195,7 @@ bool pool::add_thread(bool permanent) {
 // A thread's life --------------------------------------------------------------------------------
 
 void pool::run_worker(worker& self) {
-  self.record_ = &this_thread();
-  self.record_->running = &self;
+  this_thread().running = &self;
   bool searching = true;
   while (!stopping_.load(std::memory_order_relaxed)) {
     try_acquire_token(self);
@@ -324,14 +329,15 @@ bool pool::park(worker& self) {
     return true;
   };
   if (work && withdraw_self(true)) return true;
+  if (!work) offer_idle_token();
   if (self.permanent_ || !self.jobs_.empty()) {
-    self.record_->parker.park();
-  } else if (!self.record_->parker.park_until(std::chrono::steady_clock::now() + retirement)) {
+    self.parker_.park();
+  } else if (!self.parker_.park_until(std::chrono::steady_clock::now() + retirement)) {
     if (withdraw_self(false)) {
       signals_.fetch_add(one_searching, std::memory_order_relaxed);  // as the caller expects
       return false;
     }
-    self.record_->parker.park();
+    self.parker_.park();
   }
   return true;
 }
@@ -367,7 +373,10 @@ bool pool::try_acquire_token(worker& self) noexcept {
 }
 
 void pool::give_token() {
-  if (tokens_.fetch_add(1, std::memory_order_seq_cst) >= 0) return;
+  if (tokens_.fetch_add(1, std::memory_order_seq_cst) >= 0) {
+    offer_idle_token();
+    return;
+  }
   bool returned = false;
   {
     const std::lock_guard lock(threads_->mutex);
@@ -379,7 +388,16 @@ void pool::give_token() {
   if (returned) hooks_.token_returned(hooks_.context);
 }
 
+void pool::offer_idle_token() {
+  // Who sets the number looks for idle tokens afterwards: one of us sees the other.
+  if (idle_wanted_.load(std::memory_order_seq_cst) > 0 &&
+      tokens_.load(std::memory_order_seq_cst) > 0 && !token_work_pending()) {
+    hooks_.token_idle(hooks_.context);
+  }
+}
+
 std::int64_t pool::withdraw_idle(std::int64_t most) {
+  if (token_work_pending()) return 0;
   std::int64_t taken = 0;
   while (taken < most && try_take_token()) ++taken;
   return taken;
@@ -392,11 +410,29 @@ std::int64_t pool::ask_back(std::int64_t count) {
   const std::int64_t before = tokens_.fetch_sub(more, std::memory_order_seq_cst);
   const std::int64_t at_once = more > 0 ? std::clamp<std::int64_t>(before, 0, more) : 0;
   threads_->owed = count - at_once;
+  if (threads_->owed > 0) arm_monitor();
   return at_once;
 }
 
-void pool::deposit(std::int64_t count) {
-  tokens_.fetch_add(count, std::memory_order_seq_cst);
+void pool::want_idle(std::int64_t count) noexcept {
+  idle_wanted_.store(count, std::memory_order_seq_cst);
+  if (count > 0) arm_monitor();
+}
+
+void pool::want_work() {
+  signals_.fetch_or(work_wanted, std::memory_order_relaxed);
+  heavy_fence();  // pairs with the light one of a push: it sees the flag, or we its job
+  if (token_work_pending()) tell_of_work();
+}
+
+std::int64_t pool::deposit(std::int64_t count) {
+  std::int64_t asked_back = 0;
+  {
+    const std::lock_guard lock(threads_->mutex);
+    asked_back = std::min(count, threads_->owed);
+    threads_->owed -= asked_back;
+    tokens_.fetch_add(count, std::memory_order_seq_cst);
+  }
   heavy_fence();
   for (std::int64_t i = 0; i < count && token_work_pending(); ++i) {
     if (wake_one()) continue;
@@ -404,6 +440,7 @@ void pool::deposit(std::int64_t count) {
     if ((signals & searching_mask) == 0 && (signals & may_grow) != 0) grow();
     break;
   }
+  return asked_back;
 }
 
 blocking_region::blocking_region() : record_(this_thread()) {
@@ -527,6 +564,8 @@ void pool::run_monitor() {
 bool pool::monitor_tick() {
   auto& all = *threads_;
   const bool token_work = token_work_pending();
+  const bool wanted = token_work || tokens_.load(std::memory_order_relaxed) < 0 ||
+                      idle_wanted_.load(std::memory_order_relaxed) > 0;
   const std::size_t free_jobs = queues_->free.size_approx();
   bool lendable = false;
   const std::size_t count = all.count.load(std::memory_order_acquire);
@@ -537,17 +576,17 @@ bool pool::monitor_tick() {
     lendable = true;
     const std::uint32_t begun = one.free_jobs_begun_.load(std::memory_order_relaxed);
     const bool same = std::exchange(one.seen_free_jobs_, begun) == begun;
-    if (same && token_work &&
+    if (same && wanted &&
         one.token_.compare_exchange_strong(expected, worker::token_state::none,
                                            std::memory_order_relaxed)) {
       give_token();
     }
   }
-  if (!lendable && !token_work) {
+  if (!lendable && !wanted) {
     signals_.fetch_and(~free_jobs_ran, std::memory_order_relaxed);
   }
   const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
-  if ((signals & searching_mask) != 0) return token_work || free_jobs != 0;
+  if ((signals & searching_mask) != 0) return wanted || free_jobs != 0;
   if (token_work && tokens_.load(std::memory_order_relaxed) > 0) wake_or_add();
   if (free_jobs != 0) {
     // As many as wait, at most doubling the threads each tick.
@@ -556,7 +595,7 @@ bool pool::monitor_tick() {
       if (!wake_one() && !add_thread()) break;
     }
   }
-  return free_jobs != 0 || (token_work && lendable);
+  return free_jobs != 0 || (wanted && lendable);
 }
 
 // The end ----------------------------------------------------------------------------------------
@@ -580,6 +619,7 @@ void pool::stop() {
     all.retired.clear();
     for (std::size_t place = all.owned.size(); place-- > 0;) all.retired.push_back(place);
     all.owed = 0;
+    idle_wanted_.store(0, std::memory_order_relaxed);
     tokens_.store(0, std::memory_order_relaxed);
     signals_.store(stopped, std::memory_order_relaxed);
   }

@@ -17,6 +17,7 @@
 #pragma once
 
 #include "base/asymmetric_fence.hpp"
+#include "base/parker.hpp"
 #include "exec/deque.hpp"
 #include "exec/thread_record.hpp"
 
@@ -51,8 +52,10 @@ class worker {
   // compare-exchange. Whoever moves it to `none` gives the token back.
   std::atomic<token_state> token_{token_state::none};
   std::atomic<std::uint32_t> free_jobs_begun_{0};  // written by the worker; the monitor compares
+  // For the idle list alone: who takes the worker off it leaves one permit. The thread's own parker
+  // may hold permits that are left over from waits of its jobs.
+  parker parker_;
   pool* pool_;
-  thread_record* record_ = nullptr;
   std::uint64_t random_ = 0;
   std::uint32_t ticks_ = 0;
   std::uint32_t seen_free_jobs_ = 0;  // the monitor's copy of `free_jobs_begun_`
@@ -65,6 +68,10 @@ class pool {
   struct hooks {
     /// A token that was asked back has come free and is the caller's now.
     void (*token_returned)(void* context) noexcept = nullptr;
+    /// A token that is wanted if idle (`want_idle`) has become so: `withdraw_idle` may find it.
+    void (*token_idle)(void* context) noexcept = nullptr;
+    /// The first job that needs a token was pushed since `want_work`.
+    void (*work_came)(void* context) noexcept = nullptr;
     void* context = nullptr;
   };
 
@@ -86,13 +93,17 @@ class pool {
   /// leaving a stale entry behind.
   static bool pop_if_newest(job* item) noexcept;
 
-  /// Adds tokens.
-  void deposit(std::int64_t count);
-  /// Takes up to `most` tokens that nobody holds; returns how many.
+  /// Adds tokens. Returns how many were asked back, and so are the caller's again.
+  std::int64_t deposit(std::int64_t count);
+  /// Takes up to `most` tokens that nobody holds and no job waits for; returns how many.
   std::int64_t withdraw_idle(std::int64_t most);
   /// Asks for `count` tokens of threads that run jobs: each is reported by `token_returned` when
   /// its thread ends its job. Replaces what was asked before. Returns how many came at once.
   std::int64_t ask_back(std::int64_t count);
+  /// From now on `token_idle` says when a token comes free that has no work; 0 ends that.
+  void want_idle(std::int64_t count) noexcept;
+  /// Has `work_came` called once, when there is a job for a token.
+  void want_work();
 
   /// Ends all threads when the jobs that they run have returned, then executes on this thread what
   /// is still queued. From here on to the next `start`, whoever pushes a job executes it as well.
@@ -124,6 +135,8 @@ class pool {
   bool try_acquire_token(worker& self) noexcept;
   bool try_take_token() noexcept;
   void give_token();
+  void offer_idle_token();
+  void tell_of_work();
   [[nodiscard]] bool token_work_pending() const;
   [[nodiscard]] bool free_work_pending() const;
   void notify();
@@ -139,17 +152,20 @@ class pool {
 
   // The state that a push must look at, in one word: how many threads are idle, how many search,
   // whether free jobs have run lately (then a push arms the monitor), whether the pool is stopped,
-  // whether a push that finds no idle thread may have to add one.
+  // whether a push that finds no idle thread may have to add one, whether the owner wants to hear of
+  // the next.
   static constexpr std::uint64_t one_idle = 1, idle_mask = 0xffff;
   static constexpr std::uint64_t one_searching = 0x10000, searching_mask = 0xffff0000;
   static constexpr std::uint64_t free_jobs_ran = std::uint64_t{1} << 32;
   static constexpr std::uint64_t stopped = std::uint64_t{1} << 33;
   static constexpr std::uint64_t may_grow = std::uint64_t{1} << 34;
+  static constexpr std::uint64_t work_wanted = std::uint64_t{1} << 35;
   alignas(64) std::atomic<std::uint64_t> signals_{stopped};
   // Tokens that nobody holds. Below zero: as many are owed to threads that resumed from a wait
   // or are asked back, and threads give theirs up between jobs.
   std::atomic<std::int64_t> tokens_{0};
   std::atomic<std::int64_t> blocked_{0};  // threads that sleep in a wait and have given a token up
+  std::atomic<std::int64_t> idle_wanted_{0};  // tokens that the owner wants if they are idle
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> live_threads_{0};
   std::size_t wanted_threads_ = 0;

@@ -219,17 +219,20 @@ bool scheduler::outranks(const line_key& left, place right) const {
   return left.usage < key_of(right).usage;
 }
 
-/// Whether the drawer's need goes before tasks that run on slots of `from`. Among equals the one
-/// that has more gives; so neither is ever driven below the other.
-bool scheduler::may_recall(place drawer, place from) const {
+/// Whether the drawer's need goes before tasks that run on `slots` of what `from` has. Among equals
+/// the one that has more gives, and only as much as leaves it with no less than the drawer has: what
+/// it would be driven below it would take back at once.
+bool scheduler::may_recall(place drawer, place from, std::int64_t slots) const {
   const line& one = *lines_[drawer];
   const line& other = *lines_[from];
   const job& mine = jobs_[one.spec.job];
   const job& theirs = jobs_[other.spec.job];
+  const double given = other.slot_share * static_cast<double>(slots);
   if (mine.priority != theirs.priority) return mine.priority > theirs.priority;
-  if (one.spec.job != other.spec.job) return mine.share < theirs.share;
+  if (one.spec.job != other.spec.job) return mine.share == 0 || mine.share < theirs.share - given;
   if (one.spec.priority != other.spec.priority) return one.spec.priority > other.spec.priority;
-  return key_of(drawer).usage < other.slot_share * static_cast<double>(other.granted);
+  // Slots are counted, so that rounding decides nothing.
+  return key_of(drawer).usage <= other.slot_share * static_cast<double>(other.granted - slots);
 }
 
 request scheduler::held_at(const pool& here, place account) const {
@@ -308,7 +311,7 @@ void scheduler::ask_back(pool& here, place account) {
     if (index == here.drawer) slots = owed;
     reduce(lacking, one.spec.need, slots);
     reduce(overdrawn, one.spec.need, owed);
-    const bool all = here.drawer != nowhere && may_recall(here.drawer, index);
+    const bool all = here.drawer != nowhere && may_recall(here.drawer, index, slots);
     set_recall(here, index, account, slots, all ? slots : std::min(slots, owed));
   }
 }

@@ -293,7 +293,7 @@ class scheduler {
   [[nodiscard]] bool find_accounts(pool& here, place index, std::vector<place>& named);
   [[nodiscard]] place account_to_draw_on(const line& one) const;
   [[nodiscard]] bool outranks(const line_key& one, place other) const;
-  [[nodiscard]] bool may_recall(place drawer, place from) const;
+  [[nodiscard]] bool may_recall(place drawer, place from, std::int64_t slots) const;
   void update_recalls(pool& here);
   void ask_back(pool& here, place account);
   void set_recall(pool& here, place index, place account, std::int64_t slots,

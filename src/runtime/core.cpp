@@ -58,6 +58,10 @@ void core::start(runtime::session_options given) {
                static_cast<std::size_t>(std::max<std::int64_t>(slots, 1)),
                {.token_returned =
                     [](void* self) noexcept { static_cast<scheduling*>(self)->token_returned(); },
+                .token_idle =
+                    [](void* self) noexcept { static_cast<scheduling*>(self)->token_idle(); },
+                .work_came =
+                    [](void* self) noexcept { static_cast<scheduling*>(self)->work_came(); },
                 .context = &scheduler});
     scheduler.start(options, node, job);
   } catch (...) {
@@ -85,6 +89,7 @@ void core::stop() noexcept {
   }
   messenger.stop();
   clear_exported();
+  objects_->close();
   set_objects(nullptr);
   phase_.store(phase::stopped, std::memory_order_release);
 }

@@ -36,8 +36,7 @@ void scheduling::start(const runtime::session_options& options, node_id node, jo
                        options.labels};
     apply_locked(own, after);
     standing_wanted_ = options.num_cpus.units() / amount::units_per_one;
-    standing_stated_ = 0;
-    restate_standing(after);
+    apply_locked(head::standing{tokens_, standing_wanted_}, after);
   }
   deliver(after);
 }
@@ -85,6 +84,7 @@ void scheduling::deliver(aftermath& after) noexcept {
     actor->answer(what);
     actor_core::release(actor);
   }
+  if (after.tokens_given_back) core::get().pool.want_work();
 }
 
 template <typename Input>
@@ -92,23 +92,9 @@ void scheduling::apply(const Input& input) noexcept {
   aftermath after;
   {
     const std::lock_guard lock(mutex_);
-    if (machine_) {
-      apply_locked(input, after);
-      restate_standing(after);
-    }
+    if (machine_) apply_locked(input, after);
   }
   deliver(after);
-}
-
-/// Idle tokens that were recalled lowered the standing demand; it is stated anew, so that the pool
-/// gets what nobody else took. A few times, since that can recall idle ones again; whatever is then
-/// left over comes with the next change of the books.
-void scheduling::restate_standing(aftermath& after) {
-  constexpr int most_rounds = 4;
-  for (int round = 0; round < most_rounds && standing_stated_ < standing_wanted_; ++round) {
-    standing_stated_ = standing_wanted_;
-    apply_locked(head::standing{tokens_, standing_wanted_}, after);
-  }
 }
 
 template <typename Input>
@@ -128,12 +114,13 @@ void scheduling::carry_out(head::effects& effects, aftermath& after) {
           using type = std::decay_t<decltype(one)>;
           if constexpr (std::is_same_v<type, head::grant>) {
             if (one.cls == tokens_) {
-              core::get().pool.deposit(one.slots);
+              const std::int64_t back = core::get().pool.deposit(one.slots);
+              if (back > 0) machine_->apply(head::release{tokens_, node_, back, false}, more);
             } else {
               grant_tasks(one, more, after);
             }
           } else if constexpr (std::is_same_v<type, head::recall>) {
-            recall_tokens(one, more);
+            recall_tokens(one, more, after);
           } else if constexpr (std::is_same_v<type, head::class_cancelled>) {
             end_class(one.cls,
                       std::make_exception_ptr(cancelled_error(group_removed_text(one.reason))),
@@ -187,7 +174,6 @@ void scheduling::enqueue(task* one) noexcept {
     queue.waiting.push_back(one);
     apply_locked(head::demand{settings.cls, static_cast<std::int64_t>(queue.waiting.size())},
                  after);
-    restate_standing(after);
   } catch (...) {
     after.failed.emplace_back(one, std::current_exception());
   }
@@ -251,15 +237,41 @@ void scheduling::sweep_cancelled() noexcept {
 
 void scheduling::token_returned() noexcept { apply(head::release{tokens_, node_, 1, false}); }
 
-void scheduling::recall_tokens(const head::recall& one, head::effects& more) {
+void scheduling::recall_tokens(const head::recall& one, head::effects& more, aftermath& after) {
   auto& pool = core::get().pool;
-  const std::int64_t idle = pool.withdraw_idle(one.slots);
-  const std::int64_t came = pool.ask_back(std::min(one.slots - idle, one.from_busy));
-  // Idle ones are not to come back at once, or the books would go in circles.
-  standing_stated_ -= idle;
-  if (idle > 0) machine_->apply(head::release{tokens_, node_, idle, true}, more);
+  idle_wanted_ = one.slots;
+  pool.want_idle(idle_wanted_);
+  give_back_idle(more, after);
+  const std::int64_t from_busy = std::min(idle_wanted_, one.from_busy);
+  const std::int64_t came = pool.ask_back(from_busy);
   if (came > 0) machine_->apply(head::release{tokens_, node_, came, false}, more);
+  idle_wanted_ -= from_busy;
+  pool.want_idle(idle_wanted_);
 }
+
+void scheduling::give_back_idle(head::effects& more, aftermath& after) {
+  const std::int64_t idle = core::get().pool.withdraw_idle(idle_wanted_);
+  if (idle == 0) return;
+  idle_wanted_ -= idle;
+  // That lowers the standing demand, or they would come back at once: until work needs them.
+  after.tokens_given_back = true;
+  machine_->apply(head::release{tokens_, node_, idle, true}, more);
+}
+
+void scheduling::token_idle() noexcept {
+  aftermath after;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!machine_ || idle_wanted_ == 0) return;
+    head::effects effects;
+    give_back_idle(effects, after);
+    core::get().pool.want_idle(idle_wanted_);
+    carry_out(effects, after);
+  }
+  deliver(after);
+}
+
+void scheduling::work_came() noexcept { apply(head::standing{tokens_, standing_wanted_}); }
 
 void scheduling::drop_class(head::class_id id, std::uint64_t session) noexcept {
   const std::lock_guard lock(mutex_);
@@ -305,7 +317,6 @@ void scheduling::create_group(head::group_id id, std::vector<head::bundle_spec> 
     groups_[id] = std::move(ready);
     try {
       apply_locked(head::create_group{id, job_, std::move(bundles), strategy}, after);
-      restate_standing(after);
     } catch (...) {
       groups_.erase(id);
       throw;
@@ -344,7 +355,6 @@ void scheduling::create_actor(const head::create_actor& request, actor_core* act
     actors_[request.id] = actor;
     try {
       apply_locked(request, after);
-      restate_standing(after);
     } catch (...) {
       actors_.erase(request.id);
       actor_core::release(actor);

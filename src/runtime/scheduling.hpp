@@ -45,6 +45,10 @@ class scheduling {
   void sweep_cancelled() noexcept;
   /// A token that was asked back has come.
   void token_returned() noexcept;
+  /// One that is wanted if idle may be so.
+  void token_idle() noexcept;
+  /// There is work again after idle tokens were given back.
+  void work_came() noexcept;
   /// Settings that had a class are gone.
   void drop_class(head::class_id id, std::uint64_t session) noexcept;
 
@@ -85,6 +89,7 @@ class scheduling {
     std::vector<std::pair<object_handle, std::exception_ptr>> groups;
     std::vector<std::pair<actor_core*, head::effect>> actors;  // each with a reference
     std::vector<std::string> warnings;
+    bool tokens_given_back = false;  // idle ones
   };
   static void deliver(aftermath& after) noexcept;
 
@@ -93,9 +98,9 @@ class scheduling {
   template <typename Input>
   void apply_locked(const Input& input, aftermath& after);
   void carry_out(head::effects& effects, aftermath& after);
-  void restate_standing(aftermath& after);
   void grant_tasks(const head::grant& one, head::effects& more, aftermath& after);
-  void recall_tokens(const head::recall& one, head::effects& more);
+  void recall_tokens(const head::recall& one, head::effects& more, aftermath& after);
+  void give_back_idle(head::effects& more, aftermath& after);
   void end_class(head::class_id cls, const std::exception_ptr& error, aftermath& after);
   void tell_infeasible(const head::infeasible& one, aftermath& after);
   void tell_actor(const actor_id& id, const head::effect& one, aftermath& after);
@@ -107,8 +112,7 @@ class scheduling {
   job_id job_;
   head::class_id tokens_;
   std::int64_t standing_wanted_ = 0;  // tokens that the pool is to have
-  std::int64_t standing_stated_ =
-      0;  // and what the machine was told: idle ones given back lower it
+  std::int64_t idle_wanted_ = 0;      // tokens that the machine wants back if they are idle
   bool infeasible_is_error_ = false;
   std::map<head::class_id, class_queue> queues_;
   std::map<head::group_id, object_handle> groups_;  // not yet ready

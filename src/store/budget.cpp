@@ -70,16 +70,19 @@ std::string object_store::await_room(urgency why) {
   std::unique_lock lock(relief_mutex_);
   const counted_in among(waiting_);
   for (;;) {
-    if (why == urgency::known && has_room()) return {};
+    if (closed_ || (why == urgency::known && has_room())) return {};
     const std::uint64_t ticket = ++requested_;
-    const bool wake = !help_oneself && !std::exchange(awake_, true);
-    lock.unlock();
-    if (help_oneself) relieve();
-    if (wake) options_.wake_courier(options_.context);
-    lock.lock();
-    relieved_.wait(lock,
-                   [&] { return completed_ >= ticket || (why == urgency::known && has_room()); });
-    if (has_room()) return {};
+    if (help_oneself) {
+      lock.unlock();
+      relieve();
+      lock.lock();
+    } else {
+      wake_courier(lock);
+    }
+    relieved_.wait(lock, [&] {
+      return closed_ || completed_ >= ticket || (why == urgency::known && has_room());
+    });
+    if (closed_ || has_room()) return {};
     if (!failure_.empty()) return failure_;
     // All else is pinned; or there was room, and others were quicker: once more.
     if (exhausted_) return {};
@@ -89,12 +92,33 @@ std::string object_store::await_room(urgency why) {
 /// Has the courier make a pass, and does not wait for it.
 void object_store::request_relief() noexcept {
   if (options_.wake_courier == nullptr || relieving_on_this_thread()) return;
-  {
-    const std::lock_guard lock(relief_mutex_);
-    ++requested_;
-    if (std::exchange(awake_, true)) return;
-  }
+  std::unique_lock lock(relief_mutex_);
+  if (closed_) return;
+  ++requested_;
+  wake_courier(lock);
+}
+
+/// Calls the owner's function without the lock, unless the courier is awake anyway.
+void object_store::wake_courier(std::unique_lock<std::mutex>& lock) noexcept {
+  if (std::exchange(awake_, true)) return;
+  ++waking_;
+  lock.unlock();
   options_.wake_courier(options_.context);
+  lock.lock();
+  if (--waking_ == 0 && closed_) relieved_.notify_all();
+}
+
+void object_store::close() noexcept {
+  {
+    std::unique_lock lock(relief_mutex_);
+    closed_ = true;
+    relieved_.notify_all();
+    relieved_.wait(lock, [this] { return waking_ == 0; });
+  }
+  // After the pass that may be under way; there is no other.
+  const std::lock_guard pass(pass_mutex_);
+  writer_.reset();
+  files_.remove_all();
 }
 
 void object_store::unpinned_over_limit() noexcept {

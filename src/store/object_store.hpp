@@ -57,8 +57,8 @@ struct statistics {
 class object_store {
  public:
   explicit object_store(options settings, const io_calls& calls = system_io);
-  /// Removes the spill files. Every entry must have been erased or released before; what is left is
-  /// forgotten, its value not destroyed.
+  /// Removes the spill files, if `close` has not. Every entry must have been erased or released
+  /// before; what is left is forgotten, its value not destroyed.
   ~object_store();
 
   object_store(const object_store&) = delete;
@@ -118,6 +118,12 @@ class object_store {
   /// for room any more. What goes wrong is told to those who wait.
   void relieve() noexcept;
 
+  /// Ends the store's dealings with courier and disk, for objects that outlive the session. The
+  /// spill files go; what is in memory can be used and erased as before, what is spilled only
+  /// erased. Who waits for room goes over; when this returns, `wake_courier` has been called for
+  /// the last time.
+  void close() noexcept;
+
   /// Counts; takes time in proportion to the number of objects.
   [[nodiscard]] statistics stats() const;
 
@@ -165,6 +171,7 @@ class object_store {
   void refund(const entry& object) noexcept;
   [[nodiscard]] std::string await_room(urgency why);
   void request_relief() noexcept;
+  void wake_courier(std::unique_lock<std::mutex>& lock) noexcept;
   void unpinned_over_limit() noexcept;
   void room_was_made() noexcept;
   [[nodiscard]] bool relieving_on_this_thread() const noexcept;
@@ -214,6 +221,8 @@ class object_store {
   std::string failure_;          // of the last finished pass; empty: none
   bool exhausted_ = false;       // the last finished pass found no more to spill
   bool awake_ = false;           // the courier has been woken and has not come to rest since
+  bool closed_ = false;
+  int waking_ = 0;  // calls of `wake_courier` under way
   std::atomic<int> waiting_{0};
 
   // The courier's own, under `pass_mutex_`.

@@ -79,7 +79,7 @@ void object_store::relieve() noexcept {
     std::uint64_t ticket = 0;
     {
       const std::lock_guard lock(relief_mutex_);
-      if (!first && completed_ == requested_) {
+      if (closed_ || (!first && completed_ == requested_)) {
         awake_ = false;
         break;
       }

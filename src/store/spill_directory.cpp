@@ -15,6 +15,7 @@
 #include <memory>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace ray::detail::store {
@@ -106,14 +107,17 @@ spill_directory::spill_directory(const std::filesystem::path& parent)
     : parent_(resolved(parent)),
       users_path_((parent_ / ("ray-spill-" + std::to_string(::geteuid()))).string()) {}
 
-spill_directory::~spill_directory() {
+spill_directory::~spill_directory() { remove(); }
+
+void spill_directory::remove() noexcept {
   // A child by fork has a copy of this object; the files are its parent's.
-  if (!exists() || ::getpid() != owner_) return;
+  if (std::exchange(owner_, 0) != ::getpid()) return;
   try {
     remove_directory(users_directory_.get(), directory_.get(), name_);
   } catch (const std::bad_alloc&) {
     // Then the next process of this user removes it.
   }
+  lock_ = file_descriptor();
 }
 
 void spill_directory::create() {

@@ -27,6 +27,8 @@ class spill_directory {
   /// Makes the directory and locks it, if that has not been done. Throws `spill_failure`.
   void create();
   [[nodiscard]] bool exists() const noexcept { return directory_.valid(); }
+  /// Removes it with the files in it, for good; the descriptor stays open and leads nowhere.
+  void remove() noexcept;
   /// Of the open directory, for the `*at` calls.
   [[nodiscard]] int descriptor() const noexcept { return directory_.get(); }
   [[nodiscard]] std::string path_of(const std::string& name) const { return path_ + '/' + name; }
@@ -45,7 +47,7 @@ class spill_directory {
   file_descriptor users_directory_;
   file_descriptor directory_;
   file_descriptor lock_;
-  pid_t owner_ = 0;
+  pid_t owner_ = 0;  // 0: not made yet, or removed
 };
 
 }  // namespace ray::detail::store

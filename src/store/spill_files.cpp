@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <utility>
 
 namespace ray::detail::store {
 
@@ -135,6 +136,17 @@ std::shared_ptr<const file_descriptor> spill_files::open_for_reading(const recor
 void spill_files::forget(spill_file& file) noexcept {
   if (file.reading != nullptr) *std::find(recent_.begin(), recent_.end(), &file) = nullptr;
   files_.erase(&file);
+}
+
+void spill_files::remove_all() noexcept {
+  {
+    // An open file keeps its space after its name is gone.
+    const std::lock_guard lock(mutex_);
+    for (spill_file*& file : recent_) {
+      if (file != nullptr) std::exchange(file, nullptr)->reading.reset();
+    }
+  }
+  directory_.remove();
 }
 
 std::string spill_files::path_of(const spill_file& file) const {

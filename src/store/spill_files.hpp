@@ -50,6 +50,9 @@ class spill_files {
   /// Of dead processes, beside our own directory.
   void remove_leftovers() const noexcept { directory_.remove_leftovers(); }
 
+  /// Takes all files from the disk. Records can still be discarded, and nothing else be done.
+  void remove_all() noexcept;
+
   /// A new empty file and its open descriptor. Throws `spill_failure`.
   struct opened {
     spill_file* file;

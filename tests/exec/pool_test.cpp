@@ -161,6 +161,100 @@ TEST_CASE("idle tokens are withdrawn at once, others come back when their job en
   workers.stop();
 }
 
+TEST_CASE("a token that is wanted if idle is offered when its thread finds no more work") {
+  struct offers {
+    pool workers;
+    std::atomic<std::int64_t> taken{0};
+    std::latch one{1};
+  } all;
+  all.workers.start(1, 1, {.token_idle =
+                               [](void* context) noexcept {
+                                 auto* self = static_cast<offers*>(context);
+                                 if (self->workers.withdraw_idle(1) == 0) return;
+                                 self->workers.want_idle(0);
+                                 self->taken += 1;
+                                 self->one.count_down();
+                               },
+                           .context = &all});
+  all.workers.deposit(1);
+  std::latch begun(1);
+  std::latch let_go(1);
+  call job([&] {
+    begun.count_down();
+    let_go.wait();
+  });
+  all.workers.push(&job);
+  begun.wait();
+  all.workers.want_idle(1);
+  CHECK(all.workers.withdraw_idle(1) == 0);
+  let_go.count_down();
+  all.one.wait();
+  CHECK(all.taken == 1);
+  all.workers.stop();
+}
+
+TEST_CASE("a lendable token is taken away when it is asked back") {
+  struct returned {
+    std::latch one{1};
+  } back;
+  pool workers;
+  workers.start(1, 1, {.token_returned = [](void* context) noexcept {
+                         static_cast<returned*>(context)->one.count_down();
+                       },
+                       .context = &back});
+  workers.deposit(1);
+  std::latch let_go(1);
+  std::latch begun(1);
+  call job([&] {
+    begun.count_down();
+    let_go.wait();
+  });
+  workers.push_free(&job);
+  begun.wait();
+  CHECK(workers.ask_back(1) == 0);
+  back.one.wait();  // while the free job still runs
+  let_go.count_down();
+  workers.stop();
+}
+
+TEST_CASE("tokens that come while some are asked back are the owner's again") {
+  pool workers;
+  workers.start(1, 1, {});
+  workers.deposit(1);
+  std::latch begun(1);
+  std::latch let_go(1);
+  call job([&] {
+    begun.count_down();
+    let_go.wait();
+  });
+  workers.push(&job);
+  begun.wait();
+  CHECK(workers.ask_back(1) == 0);
+  CHECK(workers.deposit(2) == 1);
+  CHECK(workers.withdraw_idle(2) == 1);
+  let_go.count_down();
+  workers.stop();
+}
+
+TEST_CASE("a wake-up left over from a job's wait does not confuse its thread") {
+  pool workers;
+  workers.start(1, 1, {});
+  workers.deposit(1);
+  for (int i = 0; i < 100; ++i) {
+    std::latch done(1);
+    std::thread::id where;
+    call job([&] {
+      ray::detail::exec::this_thread().parker.unpark();
+      where = std::this_thread::get_id();
+      done.count_down();
+    });
+    workers.push(&job);
+    done.wait();
+    CHECK(where != std::this_thread::get_id());
+  }
+  workers.stop();
+}
+
 TEST_CASE("stop executes what is queued, and a pool starts again") {
   pool workers;
   std::atomic<int> ran{0};

@@ -1,5 +1,6 @@
 // The store under many threads: who waits for whom, and that no value is lost, torn or destroyed
 // under a reader. Meant for the thread and address sanitizers too.
+#include <array>
 #include <future>
 #include <latch>
 #include <list>
@@ -232,6 +233,44 @@ TEST_CASE("the courier's own thread does not wait for itself") {
   for (std::uint64_t seed = 0; seed < 6; ++seed) all.emplace_back(store, mib, seed);
   for (object& one : all) CHECK(one.intact());
   CHECK(store.stats().resident_bytes <= 2 * mib);
+}
+
+TEST_CASE("closing lets go of courier and disk, and objects in memory live on") {
+  const temporary_directory parent;
+  static std::array<std::promise<void>, 2> woken;
+  static std::atomic<std::size_t> wakes;
+  woken = {};
+  wakes = 0;
+  object_store store(
+      {2 * mib, parent.path(), [](void*) { woken.at(wakes++).set_value(); }, nullptr});
+  object first(store, mib, 1);
+  object second(store, mib, 2);
+  auto inserting = std::async(std::launch::async, [&] { object(store, mib, 3); });
+  woken[0].get_future().wait();
+  store.relieve();
+  inserting.get();
+  REQUIRE(store.stats().spilled_objects == 2);
+  REQUIRE(files_below(parent.path()).size() == 1);
+
+  store.pin(second.tracked());
+  object third(store, mib, 4);
+  std::optional<object> late;
+  auto waiting = std::async(std::launch::async, [&] { late.emplace(store, mib, 5); });
+  woken[1].get_future().wait();
+  store.close();
+  waiting.get();
+  CHECK(files_below(parent.path()).empty());
+
+  // No more wakes: there is no third promise.
+  store.unpin(second.tracked());
+  CHECK(second.intact());
+  CHECK(third.intact());
+  CHECK(late->intact());
+  object after(store, mib, 6);
+  CHECK(after.intact());
+  CHECK_THROWS_AS((void)first.intact(), ray::object_lost_error);
+  store.relieve();
+  CHECK(files_below(parent.path()).empty());
 }
 
 TEST_CASE("threads that insert, read and erase at random over a small limit") {
