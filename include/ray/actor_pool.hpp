@@ -18,7 +18,8 @@
 
 namespace ray {
 
-/// Hands calls to whichever actor has the fewest under way. One thread at a time uses a pool.
+/// Hands calls to whichever actor has the fewest under way; `map` keeps up to two at each, so that
+/// slow calls do not pile up behind one actor. One thread at a time uses a pool.
 template <typename Class>
 class actor_pool {
  public:
@@ -36,24 +37,35 @@ class actor_pool {
   /// Rethrows the first error.
   template <typename Function, std::ranges::input_range Range>
   [[nodiscard]] auto map(Function function, Range&& range) {
-    auto futures = call_all(std::move(function), std::forward<Range>(range));
+    using result = call_result<Function, std::ranges::range_reference_t<Range>>;
+    std::vector<future<result>> futures;
+    seats busy(actors_.size());
+    for (auto&& element : range) {
+      std::size_t seat = 0;
+      while (!busy.find_free(seat)) busy.wait();
+      futures.push_back(actors_[seat].call(function, std::forward<decltype(element)>(element)));
+      busy.add(seat, detail::future_access::get(futures.back()));
+    }
     return get(std::move(futures));
   }
 
-  /// As `map`, but an input range of the results as they end; reading blocks.
+  /// As `map`, but an input range of the results as they end; reading blocks, and makes the next
+  /// calls. The range refers to `range` if that is an lvalue, and does not need the pool.
   template <typename Function, std::ranges::input_range Range>
   [[nodiscard]] auto map_unordered(Function function, Range&& range) {
-    auto futures = call_all(std::move(function), std::forward<Range>(range));
-    using value = typename decltype(futures)::value_type::value_type;
-    return result_range<value>(as_completed(std::move(futures)));
+    return result_range<Function, std::views::all_t<Range>>(actors_, std::move(function),
+                                                            std::views::all(std::forward<Range>(range)));
   }
 
-  /// Calls `f(state, args...)` on the next actor; `next` gives the result. Never blocks.
+  /// Calls `f(state, args...)` on an actor; `next` gives the result. Never blocks.
   template <typename Function, typename... Arguments>
   void submit(Function function, Arguments&&... arguments) {
-    auto result = next_actor().call(std::move(function), std::forward<Arguments>(arguments)...);
+    const std::size_t seat = under_way_.least_busy();
+    auto result = actors_[seat].call(std::move(function), std::forward<Arguments>(arguments)...);
     using value = typename decltype(result)::value_type;
-    results_.push_back(std::make_unique<pending_of<value>>(std::move(result)));
+    detail::object* const object = detail::future_access::get(result);
+    results_.push_back(std::make_unique<pending_of<value>>(std::move(result), seat, object));
+    under_way_.add(seat, object);
   }
 
   /// The result of the oldest submitted call that was not yet taken. Blocks. Throws usage_error
@@ -70,12 +82,57 @@ class actor_pool {
   [[nodiscard]] bool empty() const noexcept { return results_.empty(); }
 
  private:
+  template <typename Function, typename Argument>
+  using call_result = typename decltype(std::declval<actor<Class>&>().call(
+      std::declval<Function&>(), std::declval<Argument>()))::value_type;
+
+  /// The calls under way by actor. Each belongs to a future that the owner keeps.
+  class seats {
+   public:
+    explicit seats(std::size_t count) : calls_(count) {}
+
+    void add(std::size_t seat, detail::object* call) { calls_[seat].push_back(call); }
+    void remove(std::size_t seat, detail::object* call) { std::erase(calls_[seat], call); }
+
+    /// The actor with the fewest calls under way, the longest idle of equals.
+    [[nodiscard]] std::size_t least_busy() {
+      std::size_t best = 0;
+      for (std::size_t i = 0; i < calls_.size(); ++i) {
+        const std::size_t seat = (turn_ + i) % calls_.size();
+        std::erase_if(calls_[seat], [](detail::object* one) { return one->is_ready(); });
+        if (i == 0 || calls_[seat].size() < calls_[best].size()) best = seat;
+      }
+      turn_ = best + 1;
+      return best;
+    }
+    /// The same; false when all have a call under way and another one waiting.
+    [[nodiscard]] bool find_free(std::size_t& seat) {
+      constexpr std::size_t most = 2;
+      seat = least_busy();
+      return calls_[seat].size() < most;
+    }
+    /// Blocks until one of the calls has ended.
+    void wait() const {
+      std::vector<detail::object*> all;
+      for (const auto& calls : calls_) all.insert(all.end(), calls.begin(), calls.end());
+      detail::wait_for_some(all, 1, forever);
+    }
+
+   private:
+    std::vector<std::vector<detail::object*>> calls_;
+    std::size_t turn_ = 0;
+  };
+
   struct pending {
+    pending(std::size_t at, detail::object* one) : seat(at), call(one) {}
     virtual ~pending() = default;
+    std::size_t seat;
+    detail::object* call;
   };
   template <typename Result>
   struct pending_of final : pending {
-    explicit pending_of(future<Result> one) : result(std::move(one)) {}
+    pending_of(future<Result> one, std::size_t at, detail::object* call)
+        : pending(at, call), result(std::move(one)) {}
     future<Result> result;
   };
 
@@ -86,6 +143,7 @@ class actor_pool {
     }
     auto oldest = std::move(results_.front());
     results_.pop_front();
+    under_way_.remove(oldest->seat, oldest->call);
     return oldest;
   }
 
@@ -113,52 +171,78 @@ class actor_pool {
     std::unique_ptr<pending> pending_;
   };
 
-  /// The values of futures as they end.
-  template <typename Value>
+  /// Calls for the elements of a view, a few ahead of the reader, and their results as they end.
+  template <typename Function, typename View>
   class result_range {
+    using value = call_result<Function, std::ranges::range_reference_t<View>>;
+
    public:
     class iterator {
      public:
-      using value_type = Value;
+      using value_type = value;
       using difference_type = std::ptrdiff_t;
       using iterator_concept = std::input_iterator_tag;
       iterator() = default;
-      explicit iterator(typename detail::completed_range<Value>::iterator at) : at_(at) {}
-      Value operator*() const { return get(std::move(*at_)); }
+      explicit iterator(result_range& range) : range_(&range) {}
+      value operator*() const { return get(std::move(range_->current_)); }
       iterator& operator++() {
-        ++at_;
+        range_->advance();
         return *this;
       }
-      void operator++(int) { ++at_; }
-      friend bool operator==(const iterator& one, std::default_sentinel_t end) noexcept {
-        return one.at_ == end;
+      void operator++(int) { ++*this; }
+      friend bool operator==(const iterator& one, std::default_sentinel_t) noexcept {
+        return !one.range_->current_.valid();
       }
 
      private:
-      typename detail::completed_range<Value>::iterator at_;
+      result_range* range_ = nullptr;
     };
-    explicit result_range(detail::completed_range<Value> futures) : futures_(std::move(futures)) {}
-    [[nodiscard]] iterator begin() { return iterator(futures_.begin()); }
+
+    result_range(std::vector<actor<Class>> actors, Function function, View view)
+        : actors_(std::move(actors)),
+          function_(std::move(function)),
+          view_(std::move(view)),
+          busy_(actors_.size()) {}
+    result_range(result_range&&) = default;
+
+    [[nodiscard]] iterator begin() {
+      next_.emplace(std::ranges::begin(view_));
+      advance();
+      return iterator(*this);
+    }
     [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
    private:
-    detail::completed_range<Value> futures_;
+    void advance() {
+      std::size_t seat = 0;
+      while (*next_ != std::ranges::end(view_) && busy_.find_free(seat)) {
+        calls_.push_back(actors_[seat].call(function_, **next_));
+        busy_.add(seat, detail::future_access::get(calls_.back()));
+        ++*next_;
+      }
+      current_ = {};
+      if (calls_.empty()) return;
+      const auto ended = [](const future<value>& one) { return one.ready(); };
+      auto found = std::ranges::find_if(calls_, ended);
+      if (found == calls_.end()) {
+        busy_.wait();
+        found = std::ranges::find_if(calls_, ended);
+      }
+      current_ = std::move(*found);
+      calls_.erase(found);
+    }
+
+    std::vector<actor<Class>> actors_;
+    Function function_;
+    View view_;
+    seats busy_;
+    std::optional<std::ranges::iterator_t<View>> next_;
+    std::deque<future<value>> calls_;  // under way or not yet read, the oldest first
+    future<value> current_;
   };
 
-  template <typename Function, typename Range>
-  auto call_all(Function function, Range&& range) {
-    using result = decltype(actors_[0].call(function, *std::ranges::begin(range)));
-    std::vector<result> futures;
-    for (auto&& one : range) {
-      futures.push_back(next_actor().call(function, std::forward<decltype(one)>(one)));
-    }
-    return futures;
-  }
-
-  actor<Class>& next_actor() { return actors_[turn_++ % actors_.size()]; }
-
   std::vector<actor<Class>> actors_;
-  std::size_t turn_ = 0;
+  seats under_way_{actors_.size()};
   std::deque<std::unique_ptr<pending>> results_;
 };
 

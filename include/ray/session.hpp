@@ -4,26 +4,28 @@
 #include <ray/config.hpp>
 #include <ray/duration.hpp>
 
+#include <cstdint>
 #include <utility>
 
 namespace ray {
 
-/// Ends the session when it is destroyed. Empty by default and when moved from.
+/// Ends the session when it is destroyed, unless that has ended before. Empty by default and when
+/// moved from.
 class session {
  public:
   session() noexcept = default;
-  session(session&& other) noexcept : owns_(std::exchange(other.owns_, false)) {}
+  session(session&& other) noexcept : number_(std::exchange(other.number_, 0)) {}
   session& operator=(session&& other) noexcept;
   ~session();
 
-  [[nodiscard]] explicit operator bool() const noexcept { return owns_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return number_ != 0; }
 
  private:
   friend session init(config);
   friend session init(int& argc, char**& argv, config);
-  explicit session(bool owns) noexcept : owns_(owns) {}
+  explicit session(std::uint64_t number) noexcept : number_(number) {}
 
-  bool owns_ = false;
+  std::uint64_t number_ = 0;  // sessions of a process are counted; 0: none
 };
 
 /// Starts the session of this process. Throws usage_error when one runs, and for absurd options.

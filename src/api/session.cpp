@@ -22,15 +22,16 @@ void shut_down_at_exit() {
 }  // namespace
 
 session init(config options) {
-  detail::core::get().start(detail::runtime::resolve_options(options));
+  const auto number = detail::core::get().start(detail::runtime::resolve_options(options));
   shut_down_at_exit();
-  return session(true);
+  return session(number);
 }
 
 session init(int& argc, char**& argv, config options) {
-  detail::core::get().start(detail::runtime::resolve_options(argc, argv, options));
+  const auto number =
+      detail::core::get().start(detail::runtime::resolve_options(argc, argv, options));
   shut_down_at_exit();
-  return session(true);
+  return session(number);
 }
 
 bool is_initialized() noexcept { return detail::core::get().running(); }
@@ -45,13 +46,13 @@ void shutdown() {
 }
 
 session::~session() {
-  if (owns_) detail::core::get().stop();
+  if (number_ != 0) detail::core::get().stop(number_);
 }
 
 session& session::operator=(session&& other) noexcept {
   if (this != &other) {
-    if (owns_) detail::core::get().stop();
-    owns_ = std::exchange(other.owns_, false);
+    if (number_ != 0) detail::core::get().stop(number_);
+    number_ = std::exchange(other.number_, 0);
   }
   return *this;
 }

@@ -35,7 +35,7 @@ std::uint64_t next_id() noexcept {
   return first++;
 }
 
-void core::start(runtime::session_options given) {
+std::uint64_t core::start(runtime::session_options given) {
   phase expected = phase::stopped;
   if (!phase_.compare_exchange_strong(expected, phase::starting)) {
     throw usage_error(
@@ -70,10 +70,13 @@ void core::start(runtime::session_options given) {
     phase_.store(phase::stopped);
     throw;
   }
+  const std::uint64_t number = session_.fetch_add(1, std::memory_order_relaxed) + 1;
   phase_.store(phase::running, std::memory_order_release);
+  return number;
 }
 
-void core::stop() noexcept {
+void core::stop(std::uint64_t number) noexcept {
+  if (number != any_session && number != session_.load(std::memory_order_relaxed)) return;
   phase expected = phase::running;
   if (!phase_.compare_exchange_strong(expected, phase::stopping)) return;
   // Calls are refused from here on. What runs is asked to stop; what waits ends.

@@ -32,10 +32,12 @@ class core {
     return one;
   }
 
-  /// Starts a session. Throws usage_error when one runs.
-  void start(runtime::session_options options);
-  /// Ends it: what waits ends with usage_error, what runs is asked to stop and joined.
-  void stop() noexcept;
+  /// Starts a session and returns its number, from 1. Throws usage_error when one runs.
+  std::uint64_t start(runtime::session_options options);
+  /// Ends it: what waits ends with usage_error, what runs is asked to stop and joined. Does nothing
+  /// when none runs, or another than that with the number.
+  void stop(std::uint64_t number = any_session) noexcept;
+  static constexpr std::uint64_t any_session = 0;
 
   [[nodiscard]] bool running() const noexcept {
     return phase_.load(std::memory_order_relaxed) == phase::running;
@@ -70,6 +72,7 @@ class core {
 
   enum class phase { stopped, starting, running, stopping };
   std::atomic<phase> phase_{phase::stopped};
+  std::atomic<std::uint64_t> session_{0};  // the last that was started
   std::mutex objects_mutex_;
   std::shared_ptr<store::object_store> objects_;
 };
