@@ -93,13 +93,19 @@ class actor_pool {
 
     void add(std::size_t seat, detail::object* call) { calls_[seat].push_back(call); }
     void remove(std::size_t seat, detail::object* call) { std::erase(calls_[seat], call); }
+    /// Forgets calls that have ended: their futures may go.
+    void forget_ended() {
+      for (auto& calls : calls_) {
+        std::erase_if(calls, [](detail::object* one) { return one->is_ready(); });
+      }
+    }
 
     /// The actor with the fewest calls under way, the longest idle of equals.
     [[nodiscard]] std::size_t least_busy() {
+      forget_ended();
       std::size_t best = 0;
       for (std::size_t i = 0; i < calls_.size(); ++i) {
         const std::size_t seat = (turn_ + i) % calls_.size();
-        std::erase_if(calls_[seat], [](detail::object* one) { return one->is_ready(); });
         if (i == 0 || calls_[seat].size() < calls_[best].size()) best = seat;
       }
       turn_ = best + 1;
@@ -191,10 +197,12 @@ class actor_pool {
       }
       void operator++(int) { ++*this; }
       friend bool operator==(const iterator& one, std::default_sentinel_t) noexcept {
-        return !one.range_->current_.valid();
+        return one.at_end();
       }
 
      private:
+      [[nodiscard]] bool at_end() const noexcept { return !range_->current_.valid(); }
+
       result_range* range_ = nullptr;
     };
 
@@ -228,6 +236,7 @@ class actor_pool {
         busy_.wait();
         found = std::ranges::find_if(calls_, ended);
       }
+      busy_.forget_ended();
       current_ = std::move(*found);
       calls_.erase(found);
     }

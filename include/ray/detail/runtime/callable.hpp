@@ -29,6 +29,9 @@ struct visible_parameters {
 template <typename Member>
 struct member_parameters;
 
+/// Stands for the object of a member function that wants an lvalue.
+struct no_object;
+
 // Every combination of qualifiers of a member function; the object comes first, by const reference
 // where that will do.
 #define RAY_DETAIL_MEMBER(qualifiers, self)                               \
@@ -40,12 +43,12 @@ struct member_parameters;
   };
 RAY_DETAIL_MEMBER(, Class)
 RAY_DETAIL_MEMBER(const, const Class&)
-RAY_DETAIL_MEMBER(&, Class)
+RAY_DETAIL_MEMBER(&, no_object)
 RAY_DETAIL_MEMBER(const&, const Class&)
 RAY_DETAIL_MEMBER(&&, Class)
 RAY_DETAIL_MEMBER(noexcept, Class)
 RAY_DETAIL_MEMBER(const noexcept, const Class&)
-RAY_DETAIL_MEMBER(& noexcept, Class)
+RAY_DETAIL_MEMBER(& noexcept, no_object)
 RAY_DETAIL_MEMBER(const& noexcept, const Class&)
 RAY_DETAIL_MEMBER(&& noexcept, Class)
 #undef RAY_DETAIL_MEMBER
@@ -120,8 +123,20 @@ inline constexpr bool callable_travels =
     std::is_member_pointer_v<Function> || is_bound_function<Function> ||
     (std::is_class_v<Function> && (std::is_empty_v<Function> || serializable<Function>));
 
+/// Whether it is a member function qualified with &.
+template <typename Function>
+inline constexpr bool wants_lvalue = false;
+template <typename Function>
+  requires std::is_member_function_pointer_v<Function>
+inline constexpr bool wants_lvalue<Function> =
+    std::is_same_v<std::tuple_element_t<0, parameters<Function>>, no_object>;
+
 template <typename Function>
 constexpr void require_callable_travels() {
+  static_assert(!wants_lvalue<Function>,
+                "ray: a member function that is qualified with & cannot be a task: it is meant for "
+                "an object that others see, and a task works on a copy; use an actor, or drop the "
+                "&");
   static_assert(
       callable_travels<Function>,
       "ray: this callable cannot travel to another process: it carries state that cannot be "
