@@ -50,7 +50,7 @@ class bound_function {
 template <typename Function, typename... Values>
 [[nodiscard]] auto bind(Function&& function, Values&&... values) {
   using kept = std::decay_t<Function>;
-  detail::require_callable_travels<kept>();
+  detail::require_task_function<kept>();
   (require_serializable<detail::kept_argument<Values>>(), ...);
   return bound_function<kept, detail::kept_argument<Values>...>(
       std::in_place, std::forward<Function>(function), std::forward<Values>(values)...);

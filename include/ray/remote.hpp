@@ -69,12 +69,12 @@ class remote_function {
 /// for what cannot travel, and says why.
 template <typename Function>
 [[nodiscard]] auto remote(Function&& function) {
-  detail::require_callable_travels<std::decay_t<Function>>();
+  detail::require_task_function<std::decay_t<Function>>();
   return remote_function<std::decay_t<Function>>(std::forward<Function>(function));
 }
 template <typename Function>
 [[nodiscard]] auto remote(Function&& function, task_options options) {
-  detail::require_callable_travels<std::decay_t<Function>>();
+  detail::require_task_function<std::decay_t<Function>>();
   return remote_function<std::decay_t<Function>>(std::forward<Function>(function),
                                                  detail::make_settings(std::move(options)));
 }

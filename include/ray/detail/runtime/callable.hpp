@@ -133,10 +133,6 @@ inline constexpr bool wants_lvalue<Function> =
 
 template <typename Function>
 constexpr void require_callable_travels() {
-  static_assert(!wants_lvalue<Function>,
-                "ray: a member function that is qualified with & cannot be a task: it is meant for "
-                "an object that others see, and a task works on a copy; use an actor, or drop the "
-                "&");
   static_assert(
       callable_travels<Function>,
       "ray: this callable cannot travel to another process: it carries state that cannot be "
@@ -144,6 +140,16 @@ constexpr void require_callable_travels() {
       "what it needs as arguments, or bind values in front with ray::bind(f, values...); a "
       "function "
       "object needs a cereal serialize function");
+}
+
+/// The same for what becomes a task or is bound, which has no object but its own copy.
+template <typename Function>
+constexpr void require_task_function() {
+  require_callable_travels<Function>();
+  static_assert(!wants_lvalue<Function>,
+                "ray: a member function that is qualified with & cannot be a task: it is meant for "
+                "an object that others see, and a task works on a copy; use an actor, or drop the "
+                "&");
 }
 
 }  // namespace detail
