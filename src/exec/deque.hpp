@@ -13,13 +13,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace ray::detail::exec {
 
 class deque {
  public:
-  deque() { buffer_.store(add_buffer(initial_capacity), std::memory_order_relaxed); }
+  deque() { use(add_buffer(initial_capacity)); }
 
   deque(const deque&) = delete;
   deque& operator=(const deque&) = delete;
@@ -27,13 +28,11 @@ class deque {
   /// Owner only. Grows without bound; throws bad_alloc, and then nothing was pushed.
   void push(job* item) {
     const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
-    buffer* array = buffer_.load(std::memory_order_relaxed);
     // `top_` only grows, so a stale copy can only make the deque look fuller than it is.
-    if (bottom - cached_top_ >= array->capacity()) [[unlikely]] {
-      cached_top_ = top_.load(std::memory_order_acquire);
-      if (bottom - cached_top_ >= array->capacity()) array = grow(array, bottom, cached_top_);
-    }
-    array->put(bottom, item);
+    if (bottom - cached_top_ > mask_) [[unlikely]]
+      make_room(bottom);
+    // Relaxed, as all slots: `bottom_` publishes one, and `top_` decides who owns it.
+    slot(bottom).store(item, std::memory_order_relaxed);
     // Release: whoever steals the item sees what was written into it before the push.
     bottom_.store(bottom + 1, std::memory_order_release);
   }
@@ -46,12 +45,11 @@ class deque {
     return take(bottom);
   }
 
-  /// Owner only: removes `item` if it is the newest one.
-  bool pop_if(job* item) noexcept {
+  /// Owner only: whether `item` is the newest one, unless a thief takes it meanwhile.
+  [[nodiscard]] bool is_newest(const job* item) const noexcept {
     const std::int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
-    if (bottom < top_.load(std::memory_order_relaxed)) return false;
-    if (buffer_.load(std::memory_order_relaxed)->get(bottom) != item) return false;
-    return take(bottom) != nullptr;
+    return bottom >= top_.load(std::memory_order_relaxed) &&
+           slot(bottom).load(std::memory_order_relaxed) == item;
   }
 
   /// Any thread: the oldest item, or null when there is none or another thread won it.
@@ -59,8 +57,8 @@ class deque {
     std::int64_t top = top_.load(std::memory_order_seq_cst);
     const std::int64_t bottom = bottom_.load(std::memory_order_seq_cst);
     if (top >= bottom) return nullptr;
-    // Acquire pairs with `grow`: the array's contents are seen. Old arrays stay until the end.
-    job* item = buffer_.load(std::memory_order_acquire)->get(top);
+    // Acquire pairs with `use`: the array's contents are seen. Old arrays stay until the end.
+    job* item = buffer_.load(std::memory_order_acquire)->at(top).load(std::memory_order_relaxed);
     if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst,
                                       std::memory_order_relaxed)) {
       return nullptr;
@@ -77,27 +75,19 @@ class deque {
   static constexpr std::int64_t initial_capacity = 256;
   static constexpr std::size_t cache_line = 64;
 
-  class buffer {
-   public:
-    explicit buffer(std::int64_t capacity)
-        : mask_(capacity - 1),
-          slots_(std::make_unique<std::atomic<job*>[]>(static_cast<std::size_t>(capacity))) {}
-    [[nodiscard]] std::int64_t capacity() const noexcept { return mask_ + 1; }
-    // Relaxed: `bottom_` publishes a slot, and `top_` decides who owns it.
-    [[nodiscard]] job* get(std::int64_t index) const noexcept {
-      return slots_[static_cast<std::size_t>(index & mask_)].load(std::memory_order_relaxed);
+  struct buffer {
+    std::int64_t mask;
+    std::unique_ptr<std::atomic<job*>[]> slots;
+    [[nodiscard]] std::atomic<job*>& at(std::int64_t index) const noexcept {
+      return slots[static_cast<std::size_t>(index & mask)];
     }
-    void put(std::int64_t index, job* item) noexcept {
-      slots_[static_cast<std::size_t>(index & mask_)].store(item, std::memory_order_relaxed);
-    }
-
-   private:
-    std::int64_t mask_;
-    std::unique_ptr<std::atomic<job*>[]> slots_;
   };
 
+  [[nodiscard]] std::atomic<job*>& slot(std::int64_t index) const noexcept {
+    return slots_[index & mask_];
+  }
+
   job* take(std::int64_t bottom) noexcept {
-    buffer* array = buffer_.load(std::memory_order_relaxed);
     // The store must be seen before `top_` is read, or owner and thief could both take the item.
     bottom_.store(bottom, std::memory_order_seq_cst);
     std::int64_t top = top_.load(std::memory_order_seq_cst);
@@ -105,7 +95,7 @@ class deque {
       bottom_.store(bottom + 1, std::memory_order_relaxed);
       return nullptr;
     }
-    job* item = array->get(bottom);
+    job* item = slot(bottom).load(std::memory_order_relaxed);
     if (top == bottom) {  // the last one: race the thieves for it
       if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst,
                                         std::memory_order_relaxed)) {
@@ -117,15 +107,26 @@ class deque {
   }
 
   buffer* add_buffer(std::int64_t capacity) {
-    buffers_.push_back(std::make_unique<buffer>(capacity));
+    auto slots = std::make_unique<std::atomic<job*>[]>(static_cast<std::size_t>(capacity));
+    buffers_.push_back(std::make_unique<buffer>(buffer{capacity - 1, std::move(slots)}));
     return buffers_.back().get();
   }
 
-  buffer* grow(const buffer* old, std::int64_t bottom, std::int64_t top) {
-    buffer* bigger = add_buffer(old->capacity() * 2);
-    for (std::int64_t index = top; index < bottom; ++index) bigger->put(index, old->get(index));
-    buffer_.store(bigger, std::memory_order_release);
-    return bigger;
+  void use(buffer* one) noexcept {
+    slots_ = one->slots.get();
+    mask_ = one->mask;
+    buffer_.store(one, std::memory_order_release);
+  }
+
+  [[gnu::noinline, gnu::cold]] void make_room(std::int64_t bottom) {
+    cached_top_ = top_.load(std::memory_order_acquire);
+    if (bottom - cached_top_ <= mask_) return;
+    buffer* bigger = add_buffer((mask_ + 1) * 2);
+    for (std::int64_t index = cached_top_; index < bottom; ++index) {
+      bigger->at(index).store(slot(index).load(std::memory_order_relaxed),
+                              std::memory_order_relaxed);
+    }
+    use(bigger);
   }
 
   // Invariant: the items are those at [top_, bottom_) of the current buffer. Only the owner moves
@@ -133,6 +134,9 @@ class deque {
   alignas(cache_line) std::atomic<std::int64_t> top_{0};
   alignas(cache_line) std::atomic<std::int64_t> bottom_{0};
   std::int64_t cached_top_ = 0;
+  // The owner's copy of what `buffer_` points to, one step nearer.
+  std::atomic<job*>* slots_ = nullptr;
+  std::int64_t mask_ = 0;
   std::atomic<buffer*> buffer_{nullptr};
   // A thief may still read an old buffer, so all are kept; together they are twice the last one.
   std::vector<std::unique_ptr<buffer>> buffers_;

@@ -50,7 +50,10 @@ struct pool::threads {
   std::atomic<bool> monitor_armed{false};
 };
 
-pool::pool() : queues_(std::make_unique<queues>()), threads_(std::make_unique<threads>()) {}
+pool::pool() : queues_(std::make_unique<queues>()), threads_(std::make_unique<threads>()) {
+  static std::atomic<std::uint64_t> pools{0};
+  number_ = pools.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 pool::~pool() { stop(); }
 
@@ -58,21 +61,14 @@ void pool::start(std::size_t first_threads, std::size_t most, hooks callbacks) {
   hooks_ = callbacks;
   wanted_threads_ = most;
   stopping_.store(false, std::memory_order_relaxed);
+  tokens_.store(0, std::memory_order_relaxed);
   signals_.store(first_threads < most ? may_grow : 0, std::memory_order_release);
   threads_->monitor = stack_thread([](void* self) { static_cast<pool*>(self)->run_monitor(); },
                                    this, stack_thread::small_stack);
   for (std::size_t i = 0; i < first_threads; ++i) add_thread(true);
 }
 
-void pool::push(job* item) {
-  worker* self = this_worker();
-  if (self != nullptr && self->pool_ == this) {
-    self->jobs_.push(item);
-  } else {
-    queues_->injected.enqueue(item);
-  }
-  notify();
-}
+void pool::inject(job* item) { queues_->injected.enqueue(item); }
 
 void pool::push_free(job* item, bool urgent) {
   queues_->free.enqueue(item);
@@ -88,20 +84,7 @@ void pool::push_free(job* item, bool urgent) {
   }
 }
 
-bool pool::pop_if_newest(job* item) noexcept {
-  worker* self = this_worker();
-  return self != nullptr && self->jobs_.pop_if(item);
-}
-
 // Waking -----------------------------------------------------------------------------------------
-
-inline void pool::notify() {
-  light_fence();  // pairs with the heavy one in `park`
-  const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
-  if ((signals & (idle_mask | free_jobs_ran | stopped | may_grow | work_wanted)) != 0) [[unlikely]] {
-    notify_slowly(signals);
-  }
-}
 
 void pool::notify_slowly(std::uint64_t signals) {
   if ((signals & stopped) != 0) return drain();
@@ -151,23 +134,38 @@ void pool::wake_or_add() {
   if (!wake_one()) add_thread();
 }
 
+/// With the mutex held: a place, a deque and no thread; null when there are too many.
+worker* pool::add_worker() {
+  auto& all = *threads_;
+  const std::size_t place = all.owned.size();
+  if (place == most_threads) return nullptr;
+  all.owned.push_back(std::unique_ptr<worker>(new worker(*this)));
+  all.handles.emplace_back();
+  worker* fresh = all.owned.back().get();
+  fresh->random_ = 0x9e3779b97f4a7c15U * (place + 1);
+  all.all[place].store(fresh, std::memory_order_relaxed);
+  // Release: a thief that sees the count sees the worker.
+  all.count.store(place + 1, std::memory_order_release);
+  return fresh;
+}
+
+worker* pool::guest_worker(thread_record& record) {
+  if (record.guest_of == number_) return record.guest;
+  const std::lock_guard lock(threads_->mutex);
+  worker* fresh = add_worker();
+  if (fresh == nullptr) return nullptr;
+  fresh->guest_ = true;
+  record.guest = fresh;
+  record.guest_of = number_;
+  return fresh;
+}
+
 bool pool::add_thread(bool permanent) {
   auto& all = *threads_;
   const std::lock_guard lock(all.mutex);
   if (stopping_.load(std::memory_order_relaxed)) return false;
-  std::size_t place = all.count.load(std::memory_order_relaxed);
-  if (!all.retired.empty()) {
-    place = all.retired.back();
-  } else {
-    if (place == most_threads) return false;
-    all.owned.push_back(std::unique_ptr<worker>(new worker(*this)));
-    all.handles.emplace_back();
-    all.owned.back()->random_ = 0x9e3779b97f4a7c15U * (place + 1);
-    all.all[place].store(all.owned.back().get(), std::memory_order_relaxed);
-    // Release: a thief that sees the count sees the worker.
-    all.count.store(place + 1, std::memory_order_release);
-    all.retired.push_back(place);
-  }
+  if (all.retired.empty() && add_worker() == nullptr) return false;
+  const std::size_t place = all.retired.empty() ? all.owned.size() - 1 : all.retired.back();
   worker* fresh = all.owned[place].get();
   fresh->permanent_ = permanent;
   signals_.fetch_add(one_searching, std::memory_order_relaxed);
@@ -185,9 +183,10 @@ bool pool::add_thread(bool permanent) {
           "the system refuses another thread: work that needs one waits until a thread comes free; "
           "raise the limit on threads (ulimit -u, or the pids limit of the cgroup)");
     }
+    if (all.retired.empty()) all.retired.push_back(place);
     return false;
   }
-  all.retired.pop_back();
+  if (!all.retired.empty()) all.retired.pop_back();
   live_threads_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
@@ -444,19 +443,16 @@ std::int64_t pool::deposit(std::int64_t count) {
 }
 
 blocking_region::blocking_region() : record_(this_thread()) {
-  if (worker* self = record_.running) {
-    before_ = self->token_.exchange(worker::token_state::none, std::memory_order_relaxed);
-    pool_ = self->pool_;
-    if (before_ != worker::token_state::none) {
-      pool_->give_token();
-      // Nobody may be left to be woken: pushes have to add a thread.
-      pool_->blocked_.fetch_add(1, std::memory_order_seq_cst);
-      pool_->signals_.fetch_or(pool::may_grow, std::memory_order_seq_cst);
-    }
-  } else {
-    pool_ = record_.borrowed_from;
-    if (pool_ == nullptr) return;
+  worker* self = record_.running;
+  if (self == nullptr) return;
+  pool_ = self->pool_;
+  epoch_ = pool_->epoch_.load(std::memory_order_relaxed);
+  before_ = self->token_.exchange(worker::token_state::none, std::memory_order_relaxed);
+  if (before_ != worker::token_state::none) {
     pool_->give_token();
+    // Nobody may be left to be woken: pushes have to add a thread.
+    pool_->blocked_.fetch_add(1, std::memory_order_seq_cst);
+    pool_->signals_.fetch_or(pool::may_grow, std::memory_order_seq_cst);
   }
   heavy_fence();
   if (pool_->free_work_pending() ||
@@ -466,25 +462,24 @@ blocking_region::blocking_region() : record_(this_thread()) {
 }
 
 blocking_region::~blocking_region() {
-  if (pool_ == nullptr) return;
-  worker* self = record_.running;
-  if (self != nullptr && before_ == worker::token_state::none) return;
-  pool_->tokens_.fetch_sub(1, std::memory_order_relaxed);
-  if (self == nullptr) return;
-  self->token_.store(before_, std::memory_order_relaxed);
+  if (before_ == worker::token_state::none) return;
   pool_->blocked_.fetch_sub(1, std::memory_order_relaxed);
+  if (pool_->epoch_.load(std::memory_order_relaxed) != epoch_) return;  // its tokens are gone
+  pool_->tokens_.fetch_sub(1, std::memory_order_relaxed);
+  record_.running->token_.store(before_, std::memory_order_relaxed);
 }
 
 token_region::token_region(pool& owner)
-    : pool_(owner), record_(this_thread()), state_(state::refused) {
+    : pool_(owner),
+      record_(this_thread()),
+      epoch_(owner.epoch_.load(std::memory_order_relaxed)),
+      state_(state::refused) {
   worker* self = record_.running;
   if (self == nullptr) {
-    if (record_.borrowed_from != nullptr) {
-      state_ = state::had_it;
-    } else if (pool_.try_take_token()) {
-      record_.borrowed_from = &pool_;
-      state_ = state::from_pool;
-    }
+    self = pool_.guest_worker(record_);
+    if (self == nullptr || !pool_.try_acquire_token(*self)) return;
+    record_.running = self;
+    state_ = state::as_guest;
     return;
   }
   auto expected = worker::token_state::lendable;
@@ -501,11 +496,13 @@ token_region::token_region(pool& owner)
 token_region::~token_region() {
   if (state_ == state::was_lendable) {
     record_.running->token_.store(worker::token_state::lendable, std::memory_order_relaxed);
-  } else if (state_ == state::from_pool) {
-    if (worker* self = record_.running) {
-      self->token_.store(worker::token_state::none, std::memory_order_relaxed);
-    } else {
-      record_.borrowed_from = nullptr;
+  } else if (state_ == state::from_pool || state_ == state::as_guest) {
+    worker& self = *record_.running;
+    if (state_ == state::as_guest) record_.running = nullptr;
+    if (self.token_.exchange(worker::token_state::none, std::memory_order_relaxed) ==
+            worker::token_state::none ||
+        pool_.epoch_.load(std::memory_order_relaxed) != epoch_) {
+      return;  // the pool has been stopped meanwhile
     }
     pool_.give_token();
     pool_.notify();
@@ -617,8 +614,11 @@ void pool::stop() {
   {
     const std::lock_guard lock(all.mutex);
     all.retired.clear();
-    for (std::size_t place = all.owned.size(); place-- > 0;) all.retired.push_back(place);
+    for (std::size_t place = all.owned.size(); place-- > 0;) {
+      if (!all.owned[place]->guest_) all.retired.push_back(place);
+    }
     all.owed = 0;
+    epoch_.fetch_add(1, std::memory_order_relaxed);
     idle_wanted_.store(0, std::memory_order_relaxed);
     tokens_.store(0, std::memory_order_relaxed);
     signals_.store(stopped, std::memory_order_relaxed);

@@ -32,12 +32,26 @@ namespace ray::detail::exec {
 
 class pool;
 
-/// One thread of the pool and its deque.
+/// One thread of the pool and its deque; also what a thread of the user's runs as while it has a
+/// token, so that the tasks that it starts meanwhile are queued and joined as everywhere.
 class worker {
  public:
   enum class token_state : std::uint8_t { none, held, lendable };
 
-  [[nodiscard]] pool& owner() const noexcept { return *pool_; }
+  /// Whether the thread has a token that nobody can take away.
+  [[nodiscard]] bool holds_token() const noexcept {
+    return token_.load(std::memory_order_relaxed) == token_state::held;
+  }
+
+  // By the thread itself, which holds a token:
+  [[nodiscard]] bool is_newest(const job* item) const noexcept { return jobs_.is_newest(item); }
+  /// Takes out the newest; null when a thief has it, or there is none.
+  [[nodiscard]] job* pop() noexcept { return jobs_.pop(); }
+  /// Puts back what `pop` gave.
+  void put_back(job* item) { jobs_.push(item); }
+
+  /// Jobs of the deque that were run without taking them out, about: only a hint.
+  std::uint32_t stale_jobs = 0;
 
  private:
   friend class pool;
@@ -61,6 +75,7 @@ class worker {
   std::uint32_t seen_free_jobs_ = 0;  // the monitor's copy of `free_jobs_begun_`
   bool idle_ = false;                 // in the idle list; guarded by the pool's mutex
   bool permanent_ = false;            // one of the first threads, which never retire
+  bool guest_ = false;                // of a thread of the user's
 };
 
 class pool {
@@ -85,14 +100,18 @@ class pool {
   void start(std::size_t threads, std::size_t most, hooks callbacks);
 
   /// Queues a job that needs a token: on this thread's deque, from outside on the injection queue.
-  void push(job* item);
+  void push(job* item) {
+    worker* self = this_worker();
+    if (self != nullptr && self->pool_ == this) [[likely]] {
+      self->jobs_.push(item);
+    } else {
+      inject(item);
+    }
+    notify();
+  }
   /// Queues a job that needs none. `urgent` adds a thread at once when all are busy, else the
   /// monitor does so after some milliseconds.
   void push_free(job* item, bool urgent = false);
-  /// Takes `item` back if this thread pushed it last, so that it can be run on the spot without
-  /// leaving a stale entry behind.
-  static bool pop_if_newest(job* item) noexcept;
-
   /// Adds tokens. Returns how many were asked back, and so are the caller's again.
   std::int64_t deposit(std::int64_t count);
   /// Takes up to `most` tokens that nobody holds and no job waits for; returns how many.
@@ -125,6 +144,14 @@ class pool {
   struct queues;
   struct threads;
 
+  void inject(job* item);
+  void notify() {
+    light_fence();  // pairs with the heavy one in `park`
+    const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
+    if ((signals & attention) != 0) [[unlikely]] notify_slowly(signals);
+  }
+  [[nodiscard]] worker* guest_worker(thread_record& record);
+  worker* add_worker();
   void run_worker(worker& self);
   job* next_job(worker& self);
   job* search(worker& self);
@@ -139,7 +166,6 @@ class pool {
   void tell_of_work();
   [[nodiscard]] bool token_work_pending() const;
   [[nodiscard]] bool free_work_pending() const;
-  void notify();
   void notify_slowly(std::uint64_t signals);
   void grow();
   bool wake_one();
@@ -160,15 +186,20 @@ class pool {
   static constexpr std::uint64_t stopped = std::uint64_t{1} << 33;
   static constexpr std::uint64_t may_grow = std::uint64_t{1} << 34;
   static constexpr std::uint64_t work_wanted = std::uint64_t{1} << 35;
+  static constexpr std::uint64_t attention =
+      idle_mask | free_jobs_ran | stopped | may_grow | work_wanted;
   alignas(64) std::atomic<std::uint64_t> signals_{stopped};
   // Tokens that nobody holds. Below zero: as many are owed to threads that resumed from a wait
   // or are asked back, and threads give theirs up between jobs.
   std::atomic<std::int64_t> tokens_{0};
   std::atomic<std::int64_t> blocked_{0};  // threads that sleep in a wait and have given a token up
   std::atomic<std::int64_t> idle_wanted_{0};  // tokens that the owner wants if they are idle
+  // Counts stops: a thread of the user's may return a token only to the run that it is of.
+  std::atomic<std::uint64_t> epoch_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> live_threads_{0};
   std::size_t wanted_threads_ = 0;
+  std::uint64_t number_;  // of this pool in the process; never used again
   alignas(64) hooks hooks_;
   std::unique_ptr<queues> queues_;
   std::unique_ptr<threads> threads_;
@@ -185,6 +216,7 @@ class blocking_region {
  private:
   thread_record& record_;
   pool* pool_ = nullptr;  // whose token was given up
+  std::uint64_t epoch_ = 0;
   worker::token_state before_ = worker::token_state::none;
 };
 
@@ -198,9 +230,10 @@ class token_region {
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != state::refused; }
 
  private:
-  enum class state : std::uint8_t { refused, had_it, from_pool, was_lendable };
+  enum class state : std::uint8_t { refused, had_it, from_pool, as_guest, was_lendable };
   pool& pool_;
   thread_record& record_;
+  std::uint64_t epoch_;
   state state_;
 };
 

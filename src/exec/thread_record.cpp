@@ -35,13 +35,11 @@ record_list& records() {
   return *list;
 }
 
-constinit thread_local thread_record* current = nullptr;
-
 struct record_returner {
   bool armed = false;
   ~record_returner() {
-    if (current != nullptr) records().give(current);
-    current = nullptr;
+    if (current_record != nullptr) records().give(current_record);
+    current_record = nullptr;
   }
 };
 thread_local record_returner returner;
@@ -52,21 +50,20 @@ void read_stack_bounds(thread_record& record) {
   void* low = nullptr;
   std::size_t size = 0;
   if (::pthread_attr_getstack(&attributes, &low, &size) == 0) {
-    record.stack_low = reinterpret_cast<std::uintptr_t>(low);
-    record.stack_size = size;
+    record.stack_limit = reinterpret_cast<std::uintptr_t>(low) + size / 4;
   }
   ::pthread_attr_destroy(&attributes);
 }
 
-thread_record& adopt() {
-  returner.armed = true;  // constructs it, so that it runs when the thread ends
-  current = records().take();
-  read_stack_bounds(*current);
-  return *current;
-}
-
 }  // namespace
 
-thread_record& this_thread() { return current != nullptr ? *current : adopt(); }
+constinit thread_local thread_record* current_record = nullptr;
+
+thread_record& adopt_thread() {
+  returner.armed = true;  // constructs it, so that it runs when the thread ends
+  current_record = records().take();
+  read_stack_bounds(*current_record);
+  return *current_record;
+}
 
 }  // namespace ray::detail::exec

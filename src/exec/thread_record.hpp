@@ -8,30 +8,33 @@
 
 #include "base/parker.hpp"
 
-#include <cstddef>
 #include <cstdint>
 
 namespace ray::detail::exec {
 
-class pool;
 class worker;
 
 struct thread_record {
   detail::parker parker;
-  worker* running = nullptr;      // the worker of a pool thread, else null
-  pool* borrowed_from = nullptr;  // on other threads: whose token it has, to run a task inline
-  std::uintptr_t stack_low = 0;
-  std::size_t stack_size = 0;
+  // The worker of a pool thread; of another one while it has a token of the pool, to run a task on
+  // the spot. Else null.
+  worker* running = nullptr;
+  worker* guest = nullptr;      // what such a thread runs as, kept for the next time
+  std::uint64_t guest_of = 0;   // the number of its pool
+  std::uintptr_t stack_limit = 0;  // nested tasks begin above it: the rest is for the task itself
   thread_record* next_free = nullptr;
 
-  /// Whether a nested task may begin here: a quarter of the stack stays for the task itself.
   [[nodiscard]] bool has_stack_room() const noexcept {
-    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    return here > stack_low && here - stack_low > stack_size / 4;
+    return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) > stack_limit;
   }
 };
 
+extern constinit thread_local thread_record* current_record;  // null before the first use
+[[nodiscard]] thread_record& adopt_thread();
+
 /// This thread's record. Valid until the thread's last thread-local destructor has run.
-[[nodiscard]] thread_record& this_thread();
+[[nodiscard]] inline thread_record& this_thread() {
+  return current_record != nullptr ? *current_record : adopt_thread();
+}
 
 }  // namespace ray::detail::exec

@@ -5,6 +5,7 @@
 #include "runtime/messages.hpp"
 #include "runtime/object_hooks.hpp"
 #include "runtime/placement_spec.hpp"
+#include "runtime/run.hpp"
 #include "runtime/task_extra.hpp"
 
 #include <ray/error.hpp>

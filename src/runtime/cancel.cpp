@@ -66,7 +66,7 @@ bool descends_from(task* one, const task* ancestor) noexcept {
 
 bool end_if_cancelled(task* one) noexcept {
   if ((one->word() & object::cancelled) != 0) return true;
-  if (core::get().interruptions.cancelled_parents.load(std::memory_order_relaxed) == 0)
+  if (core::get().interruptions.attention.load(std::memory_order_relaxed) == 0)
     return false;
   if (!any_ancestor(one, [](task* at) { return (at->word() & object::cancels_children) != 0; })) {
     return false;
@@ -90,11 +90,11 @@ bool fail_unbegun(task* one, std::exception_ptr error) noexcept {
 void end_early(task* one, std::exception_ptr error, bool recursive) noexcept {
   auto& interruptions = core::get().interruptions;
   // Counted before the flag can be seen, and until the task's block is gone.
-  if (recursive) interruptions.cancelled_parents.fetch_add(1, std::memory_order_relaxed);
+  if (recursive) interruptions.attention.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t flags = object::cancelled | object::observed |
                               (recursive ? object::cancels_children : std::uint64_t{0});
   if (!one->fail(std::move(error), flags)) {
-    if (recursive) interruptions.cancelled_parents.fetch_sub(1, std::memory_order_relaxed);
+    if (recursive) interruptions.attention.fetch_sub(1, std::memory_order_relaxed);
     return;
   }
   if (one->claim()) {

@@ -35,6 +35,19 @@ std::uint64_t next_id() noexcept {
   return first++;
 }
 
+constinit std::atomic<bool> session_flag{false};
+
+constinit std::atomic<core*> core::instance_{nullptr};
+
+core& core::make() noexcept {
+  static core* const one = [] {
+    auto* made = new core;
+    instance_.store(made, std::memory_order_release);
+    return made;
+  }();
+  return *one;
+}
+
 std::uint64_t core::start(runtime::session_options given) {
   phase expected = phase::stopped;
   if (!phase_.compare_exchange_strong(expected, phase::starting)) {
@@ -72,6 +85,8 @@ std::uint64_t core::start(runtime::session_options given) {
   }
   const std::uint64_t number = session_.fetch_add(1, std::memory_order_relaxed) + 1;
   phase_.store(phase::running, std::memory_order_release);
+  interruptions.attention.fetch_sub(1, std::memory_order_relaxed);
+  session_flag.store(true, std::memory_order_release);
   return number;
 }
 
@@ -79,6 +94,8 @@ void core::stop(std::uint64_t number) noexcept {
   if (number != any_session && number != session_.load(std::memory_order_relaxed)) return;
   phase expected = phase::running;
   if (!phase_.compare_exchange_strong(expected, phase::stopping)) return;
+  session_flag.store(false, std::memory_order_relaxed);
+  interruptions.attention.fetch_add(1, std::memory_order_relaxed);
   // Calls are refused from here on. What runs is asked to stop; what waits ends.
   interruptions.reach_all();
   const auto actors = scheduler.actors();

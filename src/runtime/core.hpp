@@ -28,8 +28,13 @@ extern constinit thread_local task* current_task;
 class core {
  public:
   [[nodiscard]] static core& get() noexcept {
-    static core& one = *new core;
-    return one;
+    core* one = instance_.load(std::memory_order_acquire);
+    return one != nullptr ? *one : make();
+  }
+
+  /// The same, where a session runs or has run.
+  [[nodiscard]] static core& running_one() noexcept {
+    return *instance_.load(std::memory_order_relaxed);
   }
 
   /// Starts a session and returns its number, from 1. Throws usage_error when one runs.
@@ -39,13 +44,9 @@ class core {
   void stop(std::uint64_t number = any_session) noexcept;
   static constexpr std::uint64_t any_session = 0;
 
-  [[nodiscard]] bool running() const noexcept {
-    return phase_.load(std::memory_order_relaxed) == phase::running;
-  }
+  [[nodiscard]] static bool running() noexcept { return session_runs(); }
   /// True from the moment when the session begins to end.
-  [[nodiscard]] bool stopping() const noexcept {
-    return phase_.load(std::memory_order_relaxed) != phase::running;
-  }
+  [[nodiscard]] static bool stopping() noexcept { return !session_runs(); }
 
   /// The session's store, or null. Shared with the values that it tracks, which may outlive the
   /// session in views.
@@ -65,10 +66,13 @@ class core {
 
  private:
   core() = default;
+  [[nodiscard]] static core& make() noexcept;
   void set_objects(std::shared_ptr<store::object_store> objects) noexcept {
     const std::lock_guard lock(objects_mutex_);
     objects_.swap(objects);
   }
+
+  static std::atomic<core*> instance_;
 
   enum class phase { stopped, starting, running, stopping };
   std::atomic<phase> phase_{phase::stopped};

@@ -35,9 +35,10 @@ class interrupts {
   /// Asks all to stop: the session ends.
   void reach_all() noexcept;
 
-  /// How many cancelled tasks live whose children are to be cancelled. While it is zero, tasks need
-  /// not look at their ancestors. Relaxed: a task that misses the change looks when it ends.
-  std::atomic<std::int64_t> cancelled_parents{0};
+  /// How many cancelled tasks live whose children are to be cancelled, and one while no session
+  /// runs. While it is zero, tasks need not look around before they begin. Relaxed: a task that
+  /// misses the change looks when it ends.
+  std::atomic<std::int64_t> attention{1};
 
  private:
   template <typename Predicate>

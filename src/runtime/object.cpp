@@ -17,20 +17,6 @@ namespace ray::detail {
 
 // Ending -----------------------------------------------------------------------------------------
 
-void object::publish(std::uint64_t references_to_drop) noexcept {
-  std::uint64_t word = word_.load(std::memory_order_relaxed);
-  // The usual case in one step: nobody ended it meanwhile, nobody waits, somebody has a handle (and
-  // with it a reference, so the block stays). Release: whoever sees `ready` sees the value.
-  while ((word & (ending | has_waiters)) == 0 && (word & handles_mask) != 0) {
-    const std::uint64_t after = (word | ready) - references_to_drop * one_reference;
-    if (word_.compare_exchange_weak(word, after, std::memory_order_acq_rel,
-                                    std::memory_order_relaxed)) {
-      return;
-    }
-  }
-  publish_slowly(word, references_to_drop);
-}
-
 void object::publish_slowly(std::uint64_t word, std::uint64_t references_to_drop) noexcept {
   while (true) {
     if ((word & ending) != 0) {  // a canceller was first: nobody will read the value
@@ -180,8 +166,7 @@ void object::notify_waiters() noexcept {
 
 // Counts -----------------------------------------------------------------------------------------
 
-void object::drop_handle() noexcept {
-  const std::uint64_t word = word_.load(std::memory_order_acquire);
+void object::drop_handle_slowly(std::uint64_t word) noexcept {
   if (handles(word) == 1 && (word & ready) != 0) {
     // The last handle of an object that has ended: no other can come, and only references move.
     last_handle_gone();
@@ -252,8 +237,7 @@ void object::drop_references(std::uint64_t count) noexcept {
     const std::uint64_t before = word_.fetch_sub(count * one_reference, std::memory_order_acq_rel);
     if (references(before) != count) return;
   }
-  if (operations_->run != nullptr) dismantle(static_cast<task*>(this));
-  operations_->destroy_block(this);
+  free();
 }
 
 std::uint64_t object::id() noexcept {

@@ -19,10 +19,6 @@ struct stored_value {
 /// Logs an error that nobody asked for before its last handle went.
 void report_unobserved(object& one) noexcept;
 
-/// Takes apart a task that nothing refers to: what is left of its arguments, its options, its hold
-/// on its parent.
-void dismantle(task* one) noexcept;
-
 /// Has the store forget and destroy the object's value.
 void erase_stored(object& one) noexcept;
 

@@ -8,22 +8,20 @@
 #include "runtime/core.hpp"
 #include "runtime/messages.hpp"
 #include "runtime/object_hooks.hpp"
+#include "runtime/run.hpp"
 #include "runtime/stripes.hpp"
 #include "runtime/task_extra.hpp"
 
 #include <ray/detail/base/error_value.hpp>
 #include <ray/error.hpp>
 
+#include <cstddef>
 #include <mutex>
+#include <new>
 
 namespace ray::detail {
 
 constinit thread_local task* current_task = nullptr;
-
-namespace {
-
-// What the function of the task that this thread runs has thrown; see `task_failed`.
-constinit thread_local std::exception_ptr* thrown = nullptr;
 
 void execute_task(exec::job* item) noexcept {
   auto* one = static_cast<task*>(item);
@@ -31,6 +29,24 @@ void execute_task(exec::job* item) noexcept {
   if (extra != nullptr && extra->actor != nullptr) return actor_core::execute_call(one);
   if (!one->claim()) return one->drop_references(1);  // run inline or cancelled meanwhile
   run_claimed(one, 1);
+}
+
+namespace {
+
+/// What a task's function has thrown, on its way from `task_failed` to who called `run`. Trivial
+/// memory, so that it costs a thread nothing.
+struct thrown_slot {
+  bool full;
+  alignas(std::exception_ptr) std::byte memory[sizeof(std::exception_ptr)];
+};
+constinit thread_local thrown_slot thrown{};
+
+[[nodiscard]] std::exception_ptr take_thrown() noexcept {
+  if (!std::exchange(thrown.full, false)) return nullptr;
+  auto* error = std::launder(reinterpret_cast<std::exception_ptr*>(thrown.memory));
+  std::exception_ptr taken = std::move(*error);
+  std::destroy_at(error);
+  return taken;
 }
 
 /// A parent that has ended is passed over, so that a chain of tasks that start each other and end
@@ -57,11 +73,15 @@ void fail_with(task* one, std::exception_ptr error) noexcept {
   one->fail(portable_exception(std::move(error), describe(one)));
 }
 
+}  // namespace
+
 void complete(task* one, outcome how, std::uint64_t references) noexcept {
+  if (thrown.full) [[unlikely]]
+    fail_with(one, take_thrown());
   end_arguments(one);
   if (one->extra() != nullptr) [[unlikely]]
     end_of_attempt(one);
-  if (core::get().interruptions.cancelled_parents.load(std::memory_order_relaxed) != 0)
+  if (core::get().interruptions.attention.load(std::memory_order_relaxed) != 0)
       [[unlikely]] {
     end_if_cancelled(one);
   }
@@ -74,14 +94,30 @@ void complete(task* one, outcome how, std::uint64_t references) noexcept {
   }
 }
 
-}  // namespace
-
-task::task(const block_operations& operations, void* value) noexcept
-    : object(operations, value, initial_word), exec::job(execute_task) {}
-
-void require_session() {
-  if (!core::get().running()) [[unlikely]]
-    throw_no_session();
+bool run_special(task* one, std::uint64_t references) noexcept {
+  if (references == 0 && one->operations().may_suspend) {
+    one->add_reference();  // a suspended task may outlive its handles
+    references = 1;
+  }
+  task* const outer = std::exchange(current_task, one);
+  outcome how = outcome::failed;
+  std::exception_ptr error;
+  do {
+    error = nullptr;
+    if (!begin_attempt(one)) break;
+    how = one->operations().run(one);
+    error = take_thrown();
+  } while (error != nullptr && try_again(one, error));
+  current_task = outer;
+  // A suspended task may already run, or have ended, on another thread.
+  if (how == outcome::suspended) return false;
+  if (error != nullptr) {
+    const task_extra* extra = one->extra();
+    const bool creates = extra != nullptr && extra->creates_actor;
+    fail_with(one, creates ? extra->actor->creation_failure(error) : std::move(error));
+  }
+  complete(one, how, references);
+  return true;
 }
 
 void submit(task* one) noexcept {
@@ -100,7 +136,7 @@ void submit(task* one) noexcept {
   if (unready.load(std::memory_order_relaxed) == 1 && one->extra() == nullptr) {
     unready.store(0, std::memory_order_relaxed);
     task_access::word(one).store(task::initial_word | object::runnable, std::memory_order_relaxed);
-    core::get().pool.push(one);
+    core::running_one().pool.push(one);
     return;
   }
   if (one->extra() != nullptr && one->extra()->actor != nullptr) {
@@ -154,38 +190,6 @@ void make_runnable(task* one) noexcept {
   runtime.pool.push(one);
 }
 
-bool run_claimed(task* one, std::uint64_t references) noexcept {
-  if (references == 0 && one->operations().may_suspend) {
-    one->add_reference();  // a suspended task may outlive its handles
-    references = 1;
-  }
-  core& runtime = core::get();
-  task* outer = std::exchange(current_task, one);
-  outcome how = outcome::failed;
-  std::exception_ptr error;
-  std::exception_ptr* outer_thrown = std::exchange(thrown, &error);
-  do {
-    error = nullptr;
-    const bool special =
-        one->extra() != nullptr || runtime.stopping() ||
-        runtime.interruptions.cancelled_parents.load(std::memory_order_relaxed) != 0;
-    if (special && !begin_attempt(one)) [[unlikely]]
-      break;
-    how = one->operations().run(one);
-  } while (error != nullptr && try_again(one, error));
-  thrown = outer_thrown;
-  current_task = outer;
-  // A suspended task may already run, or have ended, on another thread.
-  if (how == outcome::suspended) return false;
-  if (error != nullptr) [[unlikely]] {
-    const task_extra* extra = one->extra();
-    const bool creates = extra != nullptr && extra->creates_actor;
-    fail_with(one, creates ? extra->actor->creation_failure(error) : std::move(error));
-  }
-  complete(one, how, references);
-  return true;
-}
-
 void finish_suspended(task* one, outcome how, std::exception_ptr error) noexcept {
   const task_extra* extra = one->extra();
   actor_core* actor = extra != nullptr ? extra->actor : nullptr;
@@ -206,23 +210,28 @@ void finish_suspended(task* one, outcome how, std::exception_ptr error) noexcept
 /// Runs the function of a task that has ended once more: an actor's constructor, for its next
 /// incarnation.
 std::exception_ptr run_again(task* one) noexcept {
-  std::exception_ptr error;
-  std::exception_ptr* outer_thrown = std::exchange(thrown, &error);
-  task* outer = std::exchange(current_task, one);
+  task* const outer = std::exchange(current_task, one);
   one->operations().run(one);
   current_task = outer;
-  thrown = outer_thrown;
+  std::exception_ptr error = take_thrown();
   end_arguments(one);
   return error;
 }
 
-void task_failed(task*, std::exception_ptr error) noexcept { *thrown = std::move(error); }
+void task_failed(task*, std::exception_ptr error) noexcept {
+  new (thrown.memory) std::exception_ptr(std::move(error));
+  thrown.full = true;
+}
 
+namespace {
+
+/// Takes apart a task that nothing refers to: what is left of its arguments, its options, its hold
+/// on its parent.
 void dismantle(task* one) noexcept {
   end_arguments(one);
   if (one->extra() != nullptr) destroy_extra(one);
   if ((one->word() & object::cancels_children) != 0) {
-    core::get().interruptions.cancelled_parents.fetch_sub(1, std::memory_order_relaxed);
+    core::get().interruptions.attention.fetch_sub(1, std::memory_order_relaxed);
   }
   task* parent = task_access::parent(one);
   if (parent == nullptr) return;
@@ -232,6 +241,13 @@ void dismantle(task* one) noexcept {
   } else {
     parent->drop_references(1);
   }
+}
+
+}  // namespace
+
+void object::free() noexcept {
+  if (operations_->run != nullptr) dismantle(static_cast<task*>(this));
+  operations_->destroy_block(this);
 }
 
 }  // namespace ray::detail

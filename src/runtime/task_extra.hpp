@@ -62,10 +62,6 @@ struct task_access {
 /// The task's extra part, made if there is none.
 [[nodiscard]] task_extra& extra_of(task* one);
 
-/// Runs a task whose claim the caller has won. `references` is 1 when the caller also has the
-/// queue's reference, else 0. False when the task is suspended: `finish_suspended` follows.
-bool run_claimed(task* one, std::uint64_t references) noexcept;
-
 /// Ends a suspended task: its value stands in its storage, or it has ended otherwise (`failed`), or
 /// its function has thrown `error`.
 void finish_suspended(task* one, outcome how, std::exception_ptr error = nullptr) noexcept;

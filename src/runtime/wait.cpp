@@ -5,6 +5,7 @@
 #include "runtime/blocking.hpp"
 #include "runtime/core.hpp"
 #include "runtime/messages.hpp"
+#include "runtime/run.hpp"
 #include "runtime/task_extra.hpp"
 
 #include <ray/detail/runtime/completion.hpp>
@@ -22,10 +23,54 @@ namespace ray::detail {
 
 namespace {
 
+constexpr std::uint64_t begun_mask = object::runnable | object::claimed | object::ready;
+
+/// Tasks that were run without being taken out of this thread's deque go, as far as they are the
+/// newest there.
+[[gnu::noinline]] void drop_stale_jobs(exec::worker& self) noexcept {
+  while (self.stale_jobs != 0) {
+    exec::job* item = self.pop();
+    auto* one = item != nullptr && item->execute == execute_task ? static_cast<task*>(item) : nullptr;
+    if (one == nullptr || (one->word() & object::claimed) == 0) {
+      if (item != nullptr) self.put_back(item);
+      self.stale_jobs = 0;
+      return;
+    }
+    --self.stale_jobs;
+    one->drop_references(1);
+  }
+}
+
+/// Runs a claimed task on a thread that has a token.
+void run_on(exec::worker& self, task* one) noexcept {
+  if (self.is_newest(one) && self.pop() != nullptr) {
+    run_claimed(one, 1);
+    if (self.stale_jobs != 0) drop_stale_jobs(self);
+  } else {
+    // It stays in a deque until it comes to be the newest, or is stolen.
+    ++self.stale_jobs;
+    run_claimed(one, 0);
+  }
+}
+
+/// The usual join: nobody has begun the target, and it needs no more than the token that this
+/// thread has. True when it was run.
+bool run_at_once(object* target) noexcept {
+  exec::thread_record& thread = exec::this_thread();
+  exec::worker* self = thread.running;
+  if (self == nullptr || !self->holds_token()) return false;
+  if ((target->word() & begun_mask) != object::runnable) return false;
+  auto* one = static_cast<task*>(target);
+  if (one->extra() != nullptr || !thread.has_stack_room()) return false;
+  if (current_task != nullptr && (current_task->word() & object::cancelled) != 0) return false;
+  if (!one->claim()) return false;
+  run_on(*self, one);
+  return true;
+}
+
 /// Runs a task that nobody has begun on this thread, if it may run here. True when it did.
 bool run_inline(task* one) noexcept {
-  constexpr std::uint64_t mask = object::runnable | object::claimed | object::ready;
-  if ((one->word() & mask) != object::runnable) return false;
+  if ((one->word() & begun_mask) != object::runnable) return false;
   if (!exec::this_thread().has_stack_room()) return false;
   task_extra* extra = one->extra();
   if (extra == nullptr ||
@@ -33,7 +78,7 @@ bool run_inline(task* one) noexcept {
        (extra->settings == nullptr || extra->settings->resources == call_settings::need::plain))) {
     const exec::token_region token(core::get().pool);
     if (!token || !one->claim()) return false;
-    run_claimed(one, exec::pool::pop_if_newest(one) ? 1 : 0);
+    run_on(*exec::pool::this_worker(), one);
     return true;
   }
   // A call of an actor, or a task that needs no CPU or has its slot: it takes none of this
@@ -135,8 +180,9 @@ class sleeping_waiter {
 
 }  // namespace
 
-bool wait_until_ready(object* target, duration timeout) {
-  require_session();
+namespace {
+
+[[gnu::noinline]] bool wait_slowly(object* target, duration timeout) {
   if (target->is_ready()) return true;
   if (current_task != nullptr) throw_if_interrupted();
   require_may_block();
@@ -153,6 +199,15 @@ bool wait_until_ready(object* target, duration timeout) {
   link.link(target, region.sleeper(), nullptr);
   return region.sleep_until([&] { return target->is_ready(); }, deadline,
                             [&] { return describe(target); });
+}
+
+}  // namespace
+
+bool wait_until_ready(object* target, duration timeout) {
+  require_session();
+  if (target->is_ready()) return true;
+  if (timeout == forever && run_at_once(target) && target->is_ready()) return true;
+  return wait_slowly(target, timeout);
 }
 
 void wait_for_all(const std::vector<object*>& objects, duration timeout) {

@@ -29,14 +29,17 @@ TEST_CASE("the owner takes the newest, a thief the oldest") {
   CHECK(items.empty());
 }
 
-TEST_CASE("pop_if takes the newest only") {
+TEST_CASE("the newest is known to the owner") {
   deque items;
   auto jobs = make_jobs(2);
+  CHECK_FALSE(items.is_newest(&jobs[0]));
   for (auto& one : jobs) items.push(&one);
-  CHECK_FALSE(items.pop_if(&jobs[0]));
-  CHECK(items.pop_if(&jobs[1]));
-  CHECK(items.pop_if(&jobs[0]));
-  CHECK_FALSE(items.pop_if(&jobs[0]));
+  CHECK_FALSE(items.is_newest(&jobs[0]));
+  CHECK(items.is_newest(&jobs[1]));
+  CHECK(items.pop() == &jobs[1]);
+  CHECK(items.is_newest(&jobs[0]));
+  CHECK(items.steal() == &jobs[0]);
+  CHECK_FALSE(items.is_newest(&jobs[0]));
 }
 
 TEST_CASE("it grows and keeps the order") {

@@ -103,7 +103,18 @@ class object {
 
   // Relaxed: the new handle comes from one that the caller has.
   void add_handle() noexcept { word_.fetch_add(one_handle, std::memory_order_relaxed); }
-  void drop_handle() noexcept;
+  void drop_handle() noexcept {
+    const std::uint64_t word = this->word();
+    constexpr std::uint64_t special = failed | forwarded | tracked;
+    // Usually the last handle of a value that needs no destructor, and the last reference with it:
+    // nobody else can reach the object.
+    if ((word & (ready | special)) == ready && word >> 12 == (one_handle | one_reference) >> 12 &&
+        operations_->destroy_value == nullptr) [[likely]] {
+      free();
+    } else {
+      drop_handle_slowly(word);
+    }
+  }
   void add_reference() noexcept { word_.fetch_add(one_reference, std::memory_order_relaxed); }
   void drop_references(std::uint64_t count) noexcept;
 
@@ -114,7 +125,19 @@ class object {
 
   /// The value stands in its storage: makes it visible, wakes who waits and drops `references`.
   /// When somebody has ended the object meanwhile (cancelled it), drops the value.
-  void publish(std::uint64_t references_to_drop) noexcept;
+  void publish(std::uint64_t references_to_drop) noexcept {
+    std::uint64_t word = word_.load(std::memory_order_relaxed);
+    // The usual case in one step: nobody ended it meanwhile, nobody waits, somebody has a handle
+    // (and with it a reference, so the block stays). Release: whoever sees `ready` sees the value.
+    while ((word & (ending | has_waiters)) == 0 && (word & handles_mask) != 0) {
+      const std::uint64_t after = (word | ready) - references_to_drop * one_reference;
+      if (word_.compare_exchange_weak(word, after, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+        return;
+      }
+    }
+    publish_slowly(word, references_to_drop);
+  }
 
   /// Ends the object with an error, unless it has ended; true when this call ended it.
   bool fail(std::exception_ptr error, std::uint64_t flags = 0) noexcept;
@@ -147,7 +170,10 @@ class object {
   ~object() = default;
   void release_value() noexcept;
   void notify_waiters() noexcept;
+  void drop_handle_slowly(std::uint64_t word) noexcept;
   void last_handle_gone() noexcept;
+  /// Nobody refers to the object any more.
+  void free() noexcept;
   void discard_value() noexcept;
   void publish_slowly(std::uint64_t word, std::uint64_t references_to_drop) noexcept;
 

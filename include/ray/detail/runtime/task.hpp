@@ -14,6 +14,7 @@
 #include <ray/serializable.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,8 +28,22 @@ namespace ray::detail {
 struct task_extra;
 struct call_settings;
 
+extern constinit std::atomic<bool> session_flag;
+[[noreturn]] void throw_no_session();
+
+/// Whether a session runs. Relaxed: whoever calls without having seen `init` return is on his own.
+[[nodiscard]] inline bool session_runs() noexcept {
+  return session_flag.load(std::memory_order_relaxed);
+}
+
 /// Throws usage_error unless a session runs.
-void require_session();
+inline void require_session() {
+  if (!session_runs()) [[unlikely]]
+    throw_no_session();
+}
+
+/// What the pool calls for a queued task.
+void execute_task(exec::job* item) noexcept;
 
 class task : public object, public exec::job {
  public:
@@ -41,7 +56,8 @@ class task : public object, public exec::job {
   static constexpr std::uint64_t initial_word =
       one_handle + one_reference * (std::uint64_t{2} + child_credits);
 
-  task(const block_operations& operations, void* value) noexcept;
+  task(const block_operations& operations, void* value) noexcept
+      : object(operations, value, initial_word), exec::job(execute_task) {}
 
   [[nodiscard]] task_extra* extra() const noexcept { return extra_; }
 
