@@ -41,7 +41,7 @@ std::string name() {
   return given != nullptr && !given->name.empty() ? given->name : current_task->operations().name();
 }
 
-int attempt() { return extra() != nullptr ? extra()->attempt : 0; }
+int attempt() { return extra() != nullptr ? extra()->attempt.load() : 0; }
 
 node_id node() {
   detail::require_session();

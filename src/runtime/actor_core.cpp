@@ -1,6 +1,7 @@
 #include "runtime/actor_core.hpp"
 
 #include "runtime/ancestry.hpp"
+#include "runtime/attempt.hpp"
 #include "runtime/core.hpp"
 #include "runtime/messages.hpp"
 #include "runtime/object_hooks.hpp"
@@ -24,6 +25,20 @@ std::uint32_t group_of(task* call) { return call->extra()->group; }
 
 void set_flags(task* call, std::uint64_t flags) noexcept {
   task_access::word(call).fetch_or(flags, std::memory_order_acq_rel);
+}
+
+/// As `claim`, but not of a call that was taken back and waits: an entry of its first start may
+/// still be in a queue.
+[[nodiscard]] bool claim_runnable(task* call) noexcept {
+  auto& state = task_access::word(call);
+  std::uint64_t word = state.load(std::memory_order_relaxed);
+  while ((word & (object::runnable | object::claimed)) == object::runnable) {
+    if (state.compare_exchange_weak(word, word | object::claimed, std::memory_order_acq_rel,
+                                    std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// Ends a call that was never begun and whose arguments are there: nobody else refers to it.
@@ -123,6 +138,10 @@ void actor_core::reserve_call(task* call, const call_options* options) {
       settings.stream_buffer = options->stream_buffer;
     }
     set_call_settings(call, make_settings(std::move(settings)));
+    // Made now, so that whoever restarts the actor may look at it.
+    if (options_.max_restarts != 0 && extra.settings->options.max_retries != 0) {
+      extra.arguments_copy = call->operations().make_arguments_copy(call);
+    }
   }
   retain(this);
   extra.actor = this;
@@ -200,10 +219,21 @@ void actor_core::start_calls(call_group& group, aftermath& after) {
   while (group.running < group.limit && !group.queue.empty()) {
     task* call = group.queue.front();
     group.queue.pop_front();
-    ++group.running;
-    running_.push_back(call);
+    begin_call(group, call);
     after.started.push_back(call);
   }
+}
+
+void actor_core::begin_call(call_group& group, task* call) {
+  ++group.running;
+  call->add_reference();
+  running_.push_back(call);
+}
+
+/// The caller drops the reference, without the lock.
+void actor_core::end_call(call_group& group, task* call) {
+  --group.running;
+  running_.erase(std::find(running_.begin(), running_.end(), call));
 }
 
 void actor_core::deliver(aftermath& after) noexcept {
@@ -224,6 +254,10 @@ void actor_core::deliver(aftermath& after) noexcept {
       if (limited) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
       discard_call(call, error);
     }
+  }
+  for (task* call : after.interrupted) {
+    core::get().interruptions.reach(call);
+    call->drop_references(1);
   }
   for (task* call : after.stopped) {
     std::exception_ptr error;
@@ -247,12 +281,12 @@ void actor_core::deliver(aftermath& after) noexcept {
 }
 
 void actor_core::execute_call(task* call) noexcept {
-  if (!call->claim()) return call->drop_references(1);  // a waiting thread runs it
+  if (!claim_runnable(call)) return call->drop_references(1);  // a waiting thread runs it
   actor_core* self = call->extra()->actor;
   retain(self);
   for (int count = 0;; ++count) {
     const std::uint32_t group = group_of(call);
-    if (!run_claimed(call, 1)) break;  // suspended: `call_ended` follows
+    if (!run_claimed(call, 1)) break;  // suspended (`call_ended` follows), or taken back
     call = self->next_call(group, call);
     if (call == nullptr) break;
     if (count == calls_in_a_row) {
@@ -267,7 +301,7 @@ void actor_core::execute_call(task* call) noexcept {
 }
 
 bool actor_core::run_call_inline(task* call) noexcept {
-  if (!call->claim()) return false;
+  if (!claim_runnable(call)) return false;
   actor_core* self = call->extra()->actor;
   retain(self);
   const std::uint32_t group = group_of(call);
@@ -283,16 +317,41 @@ void actor_core::call_ended(actor_core* self, std::uint32_t group, task* call) n
   }
 }
 
+void actor_core::take_back(task* call, std::uint64_t references) noexcept {
+  actor_core* self = call->extra()->actor;
+  retain(self);
+  if (references == 0) call->add_reference();  // the queue's
+  if (self->options_.max_pending_calls != 0) {
+    self->pending_calls_.fetch_add(1, std::memory_order_relaxed);
+  }
+  aftermath after;
+  {
+    const std::lock_guard lock(self->mutex_);
+    call_group& group = self->groups_[group_of(call)];
+    self->end_call(group, call);
+    task_access::word(call).fetch_and(~(object::runnable | object::claimed | object::to_repeat),
+                                      std::memory_order_relaxed);
+    if (self->phase_ == phase::ended || self->over_) {
+      after.failed.push_back(call);
+    } else {
+      group.queue.push_front(call);
+    }
+    self->settle(after);
+  }
+  self->deliver(after);
+  call->drop_references(1);
+  release(self);
+}
+
 /// The place of an ended call goes to the next one of its group, which the caller runs.
 task* actor_core::next_call(std::uint32_t index, task* ended) noexcept {
-  take_checkpoint();
+  take_checkpoint(ended);
   aftermath after;
   task* next = nullptr;
   {
     const std::lock_guard lock(mutex_);
     call_group& group = groups_[index];
-    --group.running;
-    running_.erase(std::find(running_.begin(), running_.end(), ended));
+    end_call(group, ended);
     if (stop_after_call_ && phase_ == phase::alive) {
       can_restart_ = false;
       begin_stop("it ended itself with ray::exit_actor", after);
@@ -300,14 +359,14 @@ task* actor_core::next_call(std::uint32_t index, task* ended) noexcept {
     if (phase_ == phase::alive && group.running < group.limit && !group.queue.empty()) {
       next = group.queue.front();
       group.queue.pop_front();
-      ++group.running;
-      running_.push_back(next);
+      begin_call(group, next);
       if (options_.max_pending_calls != 0) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
     } else {
       settle(after);
     }
   }
   deliver(after);
+  ended->drop_references(1);
   return next;
 }
 
@@ -413,6 +472,13 @@ void actor_core::end_books(const std::string& reason, aftermath& after) {
     after.creation_failed = true;
   } else if (phase_ == phase::alive || phase_ == phase::starting) {
     begin_stop(reason, after);
+  } else if (phase_ == phase::stopping) {
+    // There is no next incarnation after all.
+    for (task* call : running_) {
+      if ((call->word() & object::to_repeat) == 0) continue;
+      call->add_reference();
+      after.stopped.push_back(call);
+    }
   }
   fail_queued(after);
 }
@@ -422,9 +488,15 @@ void actor_core::begin_stop(const std::string& reason, aftermath& after) {
   if (phase_ == phase::stopping || phase_ == phase::ended) return;
   reason_ = reason;
   phase_ = phase::stopping;
+  const bool may_return = options_.max_restarts != 0 && can_restart_ && !over_;
   for (task* call : running_) {
     call->add_reference();
-    after.stopped.push_back(call);
+    if (may_return && may_repeat(call)) {
+      set_flags(call, object::to_repeat);
+      after.interrupted.push_back(call);
+    } else {
+      after.stopped.push_back(call);
+    }
   }
   settle(after);
 }
@@ -615,16 +687,18 @@ std::chrono::steady_clock::time_point actor_core::next_checkpoint() const noexce
 }
 
 /// Called by the thread that has just ended a call and still has its place: when no other call
-/// runs, none can begin, and the state is at rest.
-void actor_core::take_checkpoint() noexcept {
+/// runs, none can begin, and the state is at rest. An answered call is covered also when the actor
+/// is asked to stop at that moment; one that was stopped is not.
+void actor_core::take_checkpoint(const task* ended) noexcept {
   if (options_.checkpoint_every == forever) return;
   {
     const std::lock_guard lock(mutex_);
-    if (phase_ != phase::alive || running_.size() != 1 ||
+    if ((phase_ != phase::alive && phase_ != phase::stopping) || running_.size() != 1 ||
+        (ended->word() & object::cancelled) != 0 ||
         std::chrono::steady_clock::now() < checkpoint_due_) {
       return;
     }
-    phase_ = phase::starting;  // nothing begins
+    if (phase_ == phase::alive) phase_ = phase::starting;  // nothing begins
   }
   std::optional<image> taken;
   try {

@@ -48,6 +48,8 @@ class actor_core {
   static void execute_call(task* call) noexcept;
   [[nodiscard]] static bool run_call_inline(task* call) noexcept;
   static void call_ended(actor_core* actor, std::uint32_t group, task* call) noexcept;
+  /// A call that has been undone goes to the next incarnation, before those that have not begun.
+  static void take_back(task* call, std::uint64_t references) noexcept;
   void reserve_call(task* call, const call_options* options);
 
   /// While a method blocks on an unbegun call of its own actor: throws usage_error when that call
@@ -110,7 +112,8 @@ class actor_core {
   struct aftermath {
     std::vector<task*> started;
     std::vector<task*> failed;
-    std::vector<task*> stopped;    // running calls whose futures end, each with a reference
+    std::vector<task*> stopped;      // running calls whose futures end, each with a reference
+    std::vector<task*> interrupted;  // running calls that will be repeated, each with a reference
     bool start_life = false;       // the constructor, or the end of the state, is due
     bool creation_failed = false;  // unless it has ended, the constructor's future fails
     bool unreferenced = false;
@@ -128,7 +131,9 @@ class actor_core {
   void run_constructor() noexcept;
   [[nodiscard]] std::exception_ptr construct_again() noexcept;
   void stop_state() noexcept;
-  void take_checkpoint() noexcept;
+  void take_checkpoint(const task* ended) noexcept;
+  void begin_call(call_group& group, task* call);
+  void end_call(call_group& group, task* call);
   [[nodiscard]] std::chrono::steady_clock::time_point next_checkpoint() const noexcept;
   [[nodiscard]] std::exception_ptr death() const;
 
@@ -163,7 +168,7 @@ class actor_core {
   std::string reason_;  // why it stops or has ended
   std::vector<call_group> groups_;
   std::map<std::uint64_t, std::deque<task*>> lanes_;  // by caller: calls held back
-  std::vector<task*> running_;
+  std::vector<task*> running_;  // each with a reference: their futures may end before they do
   void* creation_copy_ = nullptr;
   std::optional<image> checkpoint_;
   std::chrono::steady_clock::time_point checkpoint_due_{};

@@ -28,6 +28,15 @@ void drop_timer(task_extra& extra) noexcept {
   extra.timer.reset();
 }
 
+void restore_arguments(task* one) {
+  if (one->operations().destroy_arguments != nullptr &&
+      !std::exchange(task_access::arguments_gone(one), true)) {
+    one->operations().destroy_arguments(one);
+  }
+  one->operations().restore_arguments(one, one->extra()->arguments_copy);
+  task_access::arguments_gone(one) = false;
+}
+
 }  // namespace
 
 task_extra& extra_of(task* one) {
@@ -90,25 +99,41 @@ bool begin_attempt(task* one) noexcept {
   return true;
 }
 
-bool try_again(task* one, const std::exception_ptr& error) noexcept {
-  task_extra* extra = one->extra();
+bool may_repeat(task* one) noexcept {
+  const task_extra* extra = one->extra();
   if (extra == nullptr || extra->arguments_copy == nullptr || one->is_ready()) return false;
   const task_options& options = extra->settings->options;
-  if (options.max_retries >= 0 && extra->attempt >= options.max_retries) return false;
-  if (core::get().stopping()) return false;
+  if (options.max_retries >= 0 && extra->attempt.load(std::memory_order_relaxed) >= options.max_retries) return false;
+  return !core::stopping();
+}
+
+bool try_again(task* one, const std::exception_ptr& error) noexcept {
+  if (!may_repeat(one)) return false;
+  task_extra* extra = one->extra();
+  const task_options& options = extra->settings->options;
   try {
     if (!options.retry_exceptions.matches(error)) return false;
     drop_timer(*extra);
-    if (one->operations().destroy_arguments != nullptr) {
-      task_access::arguments_gone(one) = true;
-      one->operations().destroy_arguments(one);
-    }
-    one->operations().restore_arguments(one, extra->arguments_copy);
-    task_access::arguments_gone(one) = false;
+    restore_arguments(one);
   } catch (...) {
     return false;  // the arguments cannot be copied again: the task ends with its own error
   }
-  ++extra->attempt;
+  extra->attempt.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool undo_attempt(task* one, outcome how) noexcept {
+  task_extra& extra = *one->extra();
+  if (how == outcome::value) one->retract_value();
+  end_of_attempt(one);
+  extra.stop.reset();
+  try {
+    restore_arguments(one);
+  } catch (...) {
+    one->fail(std::current_exception());
+    return false;
+  }
+  extra.attempt.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 

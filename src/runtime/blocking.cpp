@@ -20,8 +20,10 @@ deadline_type deadline_after(duration timeout) noexcept {
 void throw_if_interrupted() {
   if (core::get().stopping()) throw usage_error("ray: " + session_over_text());
   task* one = current_task;
-  if (one == nullptr || (one->word() & object::cancelled) == 0) return;
-  throw_error(one);
+  if (one == nullptr) return;
+  const std::uint64_t word = one->word();
+  if ((word & object::cancelled) != 0) throw_error(one);
+  if ((word & object::to_repeat) != 0) throw cancelled_error(call_repeats_message(one));
 }
 
 void require_may_block() {

@@ -97,7 +97,10 @@ void end_early(task* one, std::exception_ptr error, bool recursive) noexcept {
     if (recursive) interruptions.attention.fetch_sub(1, std::memory_order_relaxed);
     return;
   }
-  if (one->claim()) {
+  // A call that has not begun keeps its place in its actor's queue, and passes when its turn comes.
+  const task_extra* extra = one->extra();
+  const bool is_call = extra != nullptr && extra->actor != nullptr && !extra->creates_actor;
+  if (!is_call && one->claim()) {
     one->drop_references(std::exchange(task_access::credits(one), 0));
     return;
   }

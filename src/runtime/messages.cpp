@@ -113,6 +113,11 @@ void throw_get_timeout(object* one, duration timeout) {
                       "; it goes on, and the future can be asked again");
 }
 
+std::string call_repeats_message(object* one) {
+  return "ray: the actor of " + describe(one) +
+         " restarts; this attempt ends here, and its next incarnation makes another one";
+}
+
 std::string actor_died_message(const std::string& actor, const std::string& reason) {
   return "ray: " + actor + " is dead: " + reason +
          "; make another one, or give it .max_restarts when it is to come back";

@@ -25,6 +25,7 @@ class object;
 [[nodiscard]] std::string session_over_message(object* one);
 [[nodiscard]] std::string cancelled_message(object* one);
 [[nodiscard]] std::string parent_cancelled_message(object* one);
+[[nodiscard]] std::string call_repeats_message(object* one);
 [[nodiscard]] std::string timeout_message(object* one, duration limit);
 [[nodiscard]] std::string group_removed_text(const std::string& reason);
 [[nodiscard]] std::string infeasible_text(const std::string& what, bool is_error);

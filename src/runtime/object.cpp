@@ -231,6 +231,12 @@ void object::discard_value() noexcept {
   }
 }
 
+void object::retract_value() noexcept {
+  discard_value();
+  stored_ = nullptr;
+  word_.fetch_and(~tracked, std::memory_order_relaxed);
+}
+
 void object::drop_references(std::uint64_t count) noexcept {
   // Holding all references that there are, no atomic operation is needed to drop them.
   if (references(word_.load(std::memory_order_acquire)) != count) {

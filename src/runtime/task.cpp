@@ -111,6 +111,14 @@ bool run_special(task* one, std::uint64_t references) noexcept {
   current_task = outer;
   // A suspended task may already run, or have ended, on another thread.
   if (how == outcome::suspended) return false;
+  if ((one->word() & object::to_repeat) != 0 && !one->is_ready()) {
+    if (undo_attempt(one, how)) {
+      actor_core::take_back(one, references);
+      return false;
+    }
+    how = outcome::failed;
+    error = nullptr;
+  }
   if (error != nullptr) {
     const task_extra* extra = one->extra();
     const bool creates = extra != nullptr && extra->creates_actor;

@@ -8,6 +8,7 @@
 #include <ray/detail/runtime/settings.hpp>
 #include <ray/options.hpp>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -39,7 +40,7 @@ struct task_extra {
   std::uint32_t group = 0;      // its concurrency group
   std::uint64_t caller = 0;     // who called; orders the calls
   bool creates_actor = false;   // the actor's constructor
-  int attempt = 0;
+  std::atomic<int> attempt{0};     // its actor reads it while it runs
   void* arguments_copy = nullptr;  // for another attempt
   head::class_id cls;              // of a classed task
   bool holds_slot = false;

@@ -171,6 +171,39 @@ TEST_CASE("kill with restart makes the state anew, as often as max_restarts says
   CHECK_THROWS_AS(one.call(&counter::add, 0).get(), ray::actor_died_error);
 }
 
+TEST_CASE("max_task_retries: a call that runs when its actor restarts is made again") {
+  auto session = ray::init({.num_cpus = 1});
+  auto one = ray::make_actor<counter>({.max_restarts = 3, .max_task_retries = 1}, 5);
+  const gate at;
+  auto runs = one.call(&counter::pass, at);
+  auto waits = one.call(&counter::add, 1);
+  at.await();
+  one.kill({.restart = true});
+  at.await();  // the second attempt, on a new state
+  at.open();
+  runs.get();
+  CHECK(waits.get() == 6);
+  runs = one.call(&counter::pass, at);
+  for (int i = 0; i < 2; ++i) {
+    at.await();
+    one.kill({.restart = true});
+  }
+  CHECK_THROWS_AS(runs.get(), ray::actor_died_error);  // one retry, and it was used
+  CHECK(one.call(&counter::add, 0).get() == 5);
+}
+
+TEST_CASE("a call that is cancelled before its actor lives keeps no place") {
+  auto session = ray::init({.num_cpus = 1, .resources = {{"seat", 1}}});
+  auto first = ray::make_actor<counter>({.resources = {{"seat", 1}}}, 1);
+  CHECK(first.call(&counter::add, 0).get() == 1);
+  auto second = ray::make_actor<counter>({.resources = {{"seat", 1}}}, 2);
+  auto cancelled = second.call(&counter::add, 1);
+  ray::cancel(cancelled);
+  CHECK_THROWS_AS(cancelled.get(), ray::cancelled_error);
+  first.kill();
+  CHECK(second.call(&counter::add, 0).get() == 2);
+}
+
 TEST_CASE("a restart resumes from the last checkpoint") {
   auto session = ray::init({.num_cpus = 1});
   auto one = ray::make_actor<counter>({.max_restarts = -1, .checkpoint_every = 0ns}, 1);

@@ -81,6 +81,7 @@ class object {
   static constexpr std::uint64_t observed = 256;    // somebody has seen the error
   static constexpr std::uint64_t cancelled = 512;   // ended by `cancel` or a timeout
   static constexpr std::uint64_t cancels_children = 1024;
+  static constexpr std::uint64_t to_repeat = 2048;  // an actor's call that its next incarnation gets
   static constexpr std::uint64_t one_handle = std::uint64_t{1} << 12;
   static constexpr std::uint64_t handles_mask = ((std::uint64_t{1} << 26) - 1) << 12;
   static constexpr std::uint64_t one_reference = std::uint64_t{1} << 38;
@@ -164,6 +165,8 @@ class object {
   /// Tells the store of the value, which stands in its storage, when it is worth tracking. Throws
   /// `out_of_memory_error`; the value then is still the caller's.
   void track();
+  /// Takes a value back that `publish` has not shown to anyone.
+  void retract_value() noexcept;
   [[nodiscard]] stored_value* where_stored() const noexcept { return stored_; }
 
  protected:

@@ -7,6 +7,7 @@
 #include <ray/detail/runtime/object.hpp>
 #include <ray/duration.hpp>
 
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -71,6 +72,11 @@ template <typename Value>
 /// A copy of a ready object's value.
 template <typename Value>
 [[nodiscard]] Value copy_value(object* one) {
+  if constexpr (std::is_trivially_copyable_v<Value>) {
+    // Usually it stands where the task left it, and cannot be spilled.
+    constexpr std::uint64_t special = object::failed | object::forwarded | object::tracked;
+    if ((one->word() & special) == 0) [[likely]] return *static_cast<const Value*>(one->value());
+  }
   const pinned_value<Value> value(one);
   return Value(static_cast<const Value&>(*value));
 }
