@@ -1,4 +1,5 @@
-/// `ray::this_task`: what the running task knows of itself. Outside a task it speaks of the driver.
+/// `ray::this_task`: what the running task knows of itself. Outside a task it speaks of the driver,
+/// and throws usage_error without a session.
 #pragma once
 
 #include <ray/id.hpp>

@@ -16,6 +16,13 @@ namespace {
 
 using detail::current_task;
 
+/// The task that asks, null in the driver; usage_error where there is neither. A task may ask while
+/// its session ends.
+detail::task* asking() {
+  if (current_task == nullptr) detail::require_session();
+  return current_task;
+}
+
 const detail::task_extra* extra() noexcept {
   return current_task != nullptr ? current_task->extra() : nullptr;
 }
@@ -28,7 +35,7 @@ const task_options* options() noexcept {
 }  // namespace
 
 task_id id() {
-  if (current_task == nullptr) {
+  if (asking() == nullptr) {
     const job_id job = detail::core::get().job;
     return {job.high, job.low};
   }
@@ -36,21 +43,24 @@ task_id id() {
 }
 
 std::string name() {
-  if (current_task == nullptr) return "driver";
+  if (asking() == nullptr) return "driver";
   const auto* given = options();
   return given != nullptr && !given->name.empty() ? given->name : current_task->operations().name();
 }
 
-int attempt() { return extra() != nullptr ? extra()->attempt.load() : 0; }
+int attempt() {
+  asking();
+  return extra() != nullptr ? extra()->attempt.load() : 0;
+}
 
 node_id node() {
-  detail::require_session();
+  asking();
   return detail::core::get().node;
 }
 
 std::stop_token stop_token() {
   auto& runtime = detail::core::get();
-  if (current_task == nullptr) {
+  if (asking() == nullptr) {
     // The driver's: asked to stop never, since the session ends with it.
     static const std::stop_source driver;
     return driver.get_token();
@@ -67,11 +77,13 @@ std::stop_token stop_token() {
   return own.stop->get_token();
 }
 
-std::vector<int> gpu_ids() { return {}; }
+std::vector<int> gpu_ids() {
+  asking();
+  return {};
+}
 
 std::map<std::string, double> resources() {
-  detail::require_session();
-  if (current_task == nullptr) return {};
+  if (asking() == nullptr) return {};
   const auto* one = extra();
   if (one != nullptr && one->actor != nullptr) {
     return detail::spec_of(one->actor->options(), "an actor").resources.to_map();

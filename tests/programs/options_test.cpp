@@ -13,6 +13,7 @@
 namespace {
 
 using namespace std::chrono_literals;
+using programs::await_available;
 using programs::contains;
 using programs::gate;
 using programs::text_of;
@@ -41,8 +42,7 @@ void pass(const gate& at) { at.pass(); }
 
 /// The usage_error of a call with these options.
 std::string refusal(ray::task_options options) {
-  return text_of<ray::usage_error>(
-      [&] { (void)ray::remote(plain, std::move(options))(1); });
+  return text_of<ray::usage_error>([&] { (void)ray::remote(plain, std::move(options))(1); });
 }
 
 }  // namespace
@@ -83,8 +83,8 @@ TEST_CASE("retries only on the exceptions that are named, and on what derives fr
   const ray::task_options logic{.retry_exceptions = ray::retry::on<std::logic_error>()};
   CHECK_THROWS_AS(ray::remote(flaky, logic)(1).get(), std::runtime_error);
   CHECK(runs == 1);
-  const ray::task_options both{
-      .retry_exceptions = ray::retry::on<std::logic_error, std::runtime_error>()};
+  const ray::task_options both{.retry_exceptions =
+                                   ray::retry::on<std::logic_error, std::runtime_error>()};
   CHECK(ray::remote(flaky, both)(2).get() == 2);
   auto derived = ray::remote(
       [] {
@@ -120,7 +120,7 @@ TEST_CASE("fractions of a CPU are counted exactly") {
   at.await(10);  // all ten at once
   at.open(10);
   ray::get(all);
-  CHECK(ray::available_resources().at("CPU") == 1);
+  await_available("CPU", 1);
 }
 
 TEST_CASE("custom resources and memory bound what runs at once, and hold up nothing else") {

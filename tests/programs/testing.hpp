@@ -1,10 +1,12 @@
-/// What the programs share: the text of an expected error, and a gate that tasks wait at.
+/// What the programs share: the text of an expected error, a wait for a condition that nobody
+/// announces, and a gate that tasks wait at.
 #pragma once
 
 #include <ray/ray.hpp>
 
 #include <doctest/doctest.h>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace programs {
@@ -28,6 +30,19 @@ std::string text_of(Call&& call) {
 
 [[nodiscard]] inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+/// Waits until the condition holds; that it never does is for the test's time limit to find. For
+/// what becomes true by itself a little later: a thread that looks for work may hold a CPU that no
+/// task has any more, so `available_resources` rises some microseconds after the last task's end.
+template <typename Condition>
+void eventually(Condition&& condition) {
+  while (!condition()) std::this_thread::yield();
+}
+
+/// `eventually` so much of a resource is free. A test says it where a CHECK would be too early.
+inline void await_available(const std::string& resource, double amount) {
+  eventually([&] { return ray::available_resources().at(resource) == amount; });
 }
 
 /// A place where tasks wait until the test lets them go on. It travels as any handle does, and a
