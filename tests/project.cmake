@@ -29,6 +29,17 @@ add_executable(tests_odr odr/first.cpp odr/second.cpp)
 target_link_libraries(tests_odr PRIVATE ray::ray ray_developer_warnings)
 ray_project_test(project.odr project tests_odr)
 
+# The code in the guide compiles and runs.
+set(ray_guide "${PROJECT_SOURCE_DIR}/docs/guide.md")
+add_custom_command(
+  OUTPUT guide.cpp
+  COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_SOURCE_DIR}/guide/generate.py" "${ray_guide}"
+          "${CMAKE_CURRENT_BINARY_DIR}/guide.cpp"
+  DEPENDS guide/generate.py "${ray_guide}")
+add_executable(tests_guide guide.cpp)
+target_link_libraries(tests_guide PRIVATE ray::ray ray_developer_warnings)
+ray_project_test(project.guide project tests_guide)
+
 ray_project_test(
   project.layering project "${Python3_EXECUTABLE}"
   "${CMAKE_CURRENT_SOURCE_DIR}/layering/layering.py" "${PROJECT_SOURCE_DIR}")
