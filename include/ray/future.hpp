@@ -7,6 +7,7 @@
 #pragma once
 
 #include <ray/detail/api/combine.hpp>
+#include <ray/detail/base/by_name.hpp>
 #include <ray/detail/runtime/arguments.hpp>
 #include <ray/detail/runtime/completion.hpp>
 #include <ray/detail/runtime/coroutine.hpp>
@@ -114,11 +115,13 @@ struct wait_result {
 };
 
 struct wait_options {
+  detail::by_name only_by_name = detail::by_name();
   std::size_t num_returns = 1;  // return when so many have ended
   duration timeout = forever;   // or when this has passed
 };
 
 struct cancel_options {
+  detail::by_name only_by_name = detail::by_name();
   bool force = false;     // also end the process of an isolated task
   bool recursive = true;  // cancel what the task has started, too
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ray/amount.hpp>
+#include <ray/detail/base/by_name.hpp>
 #include <ray/duration.hpp>
 #include <ray/id.hpp>
 
@@ -93,6 +94,7 @@ using scheduling_strategy = std::variant<detail::default_scheduling, detail::spr
                                          node_affinity, placement_bundle>;
 
 struct task_options {
+  detail::by_name only_by_name = detail::by_name();
   amount num_cpus = 1, num_gpus = 0;
   std::size_t memory = 0;                          // bytes that the scheduler sets aside
   std::map<std::string, double> resources = {};    // custom resources
@@ -110,6 +112,7 @@ struct task_options {
 enum class actor_lifetime { scoped, detached };
 
 struct actor_options {
+  detail::by_name only_by_name = detail::by_name();
   amount num_cpus = 0, num_gpus = 0;
   std::size_t memory = 0;
   std::map<std::string, double> resources = {};
@@ -128,6 +131,7 @@ struct actor_options {
 
 /// Of one call; what is not set is as the actor's options say.
 struct call_options {
+  detail::by_name only_by_name = detail::by_name();
   std::string name = {};
   std::string concurrency_group = {};
   std::optional<int> max_retries = {};
@@ -137,6 +141,7 @@ struct call_options {
 };
 
 struct kill_options {
+  detail::by_name only_by_name = detail::by_name();
   bool restart = false;
 };
 

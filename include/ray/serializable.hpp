@@ -96,6 +96,9 @@ consteval void require_serializable() {
   static_assert(why != obstacle::weak,
                 "ray: a std::weak_ptr cannot travel, nothing would keep what it points to alive; "
                 "pass a std::shared_ptr<const T> or a ray::future");
+  static_assert(why != obstacle::stream,
+                "ray: a stream cannot travel, its one reader is here; pass a ray::queue, or have "
+                "the other task call the generator");
   static_assert(
       why != obstacle::constant,
       "ray: a part of a standard type that is const cannot be loaded; leave out the const");

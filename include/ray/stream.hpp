@@ -3,6 +3,7 @@
 /// a thread.
 #pragma once
 
+#include <ray/detail/base/travel_rules.hpp>
 #include <ray/detail/runtime/coroutine.hpp>
 #include <ray/detail/runtime/stream_core.hpp>
 #include <ray/detail/runtime/task.hpp>
@@ -174,6 +175,9 @@ class [[nodiscard]] stream {
 };
 
 namespace detail {
+
+template <typename Value>
+struct travel_rule<stream<Value>> : travel::refused<obstacle::stream> {};
 
 struct stream_access {
   template <typename Value>

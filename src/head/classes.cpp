@@ -134,7 +134,7 @@ void machine::revoke_from(place node, effects& out) {
   }
 }
 
-// What no node could ever satisfy.
+// What no node could ever satisfy. Whether that is an error, and so what to do, the job knows.
 
 std::string machine::why_infeasible(const std::string& what, const std::string& wants) const {
   std::string text = what + " needs " + wants + ", which no node could ever satisfy: ";
@@ -149,10 +149,7 @@ std::string machine::why_infeasible(const std::string& what, const std::string& 
     }
     text += "the most that one node has of each is " + to_string(names_.resources_of(most));
   }
-  return text +
-         ". It waits until a node joins that can. Ask for less, or set RAY_INFEASIBLE=error to "
-         "have "
-         "an error instead.";
+  return text;
 }
 
 std::string machine::wishes_of(const class_spec& spec) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <stdlib.h>
+
 namespace programs {
 
 struct not_announced : std::exception {
@@ -156,6 +158,21 @@ TEST_CASE("backpressure_error names the actor and its limit") {
   CHECK(contains(text, "max_pending_calls"));
   at.open();
   CHECK(waits.get() == 1);
+}
+
+TEST_CASE("infeasible_error names what asks, what is wanted and what there is") {
+  ::setenv("RAY_INFEASIBLE", "error", 1);
+  auto session = ray::init({.num_cpus = 1});
+  ::unsetenv("RAY_INFEASIBLE");
+  auto huge = ray::remote(plain, {.num_cpus = 100, .name = "giant"})(1);
+  auto text = text_of<ray::infeasible_error>([&] { huge.get(); });
+  CHECK(contains(text, "task 'giant' (" + to_string(huge.id()) + ") needs {CPU: 100}"));
+  CHECK(contains(text, "{CPU: 1, "));
+  CHECK_FALSE(contains(text, "waits"));
+  auto actor = ray::make_actor<counter>({.num_gpus = 1, .name = "colossus"});
+  text = text_of<ray::infeasible_error>([&] { actor.ready().get(); });
+  CHECK(contains(text, "colossus"));
+  CHECK(contains(text, to_string(actor.id())));
 }
 
 TEST_CASE("out_of_memory_error names the object and the option") {

@@ -54,6 +54,11 @@ struct chained {
   }
 };
 
+/// A program may ask whether there is a value to look at.
+template <typename Future>
+concept has_view = requires(const Future& one) { one.view(); };
+static_assert(has_view<ray::future<int>> && !has_view<ray::future<void>>);
+
 struct actor_with_bad_end {
   ~actor_with_bad_end() {
     try {

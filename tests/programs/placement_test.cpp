@@ -160,6 +160,10 @@ TEST_CASE("what makes no sense is refused") {
   ray::placement_group group({{.num_cpus = 1}});
   group.ready().get();
   CHECK_THROWS_AS((void)group.bundle(1), ray::usage_error);
+  // A bundle never grows, so what is larger never fits.
+  CHECK(contains(
+      text_of<ray::infeasible_error>([&] { ray::remote(plain, in(group, 0, 2))(1).get(); }),
+      "bundle"));
 }
 
 TEST_CASE("affinity and labels") {

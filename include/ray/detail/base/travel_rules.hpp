@@ -67,6 +67,7 @@ enum class obstacle : unsigned char {
   function_wrapper,
   mutable_shared,
   weak,
+  stream,
   constant,
   is_volatile,
   union_type,

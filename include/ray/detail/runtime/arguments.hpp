@@ -162,6 +162,13 @@ template <typename Function, typename... Leading, typename... Arguments>
 inline constexpr bool takes_values<Function, std::tuple<Leading...>, Arguments...> =
     std::is_invocable_v<Function, Leading..., typename value_seen<Arguments>::type...>;
 
+/// Whether a function can be called with what its slots pass.
+template <typename Function, typename Leading, typename Slots>
+inline constexpr bool callable_with = false;
+template <typename Function, typename... Leading, typename... Slots>
+inline constexpr bool callable_with<Function, std::tuple<Leading...>, std::tuple<Slots...>> =
+    std::is_invocable_v<Function&, Leading..., typename Slots::passed...>;
+
 /// Finds the slots of a call: `Parameters` is what can be seen, `Leading` what the runtime passes
 /// in front (an actor's state).
 template <typename Function, typename Leading, typename Parameters, typename... Arguments>
@@ -174,6 +181,10 @@ struct plan_slots {
   struct by_index<std::index_sequence<Indexes...>> {
     using type = std::tuple<
         typename slot_for_parameter<Arguments, std::tuple_element_t<Indexes, Parameters>>::type...>;
+    static_assert(
+        callable_with<Function, Leading, type>,
+        "ray: the function cannot be called with these arguments: one is missing (a pointer to a "
+        "function has no default arguments), or has the wrong type");
     static constexpr void check() {
       (slot_for_parameter<Arguments, std::tuple_element_t<Indexes, Parameters>>::check(), ...);
     }
@@ -185,6 +196,10 @@ struct plan_slots<Function, Leading, void, Arguments...> {
   static constexpr bool as_values = takes_values<Function&, Leading, Arguments...>;
   struct plan {
     using type = std::tuple<typename slot_for_unseen<Arguments, as_values>::type...>;
+    static_assert(
+        callable_with<Function, Leading, type>,
+        "ray: the function cannot be called with these arguments: one is missing (a pointer to a "
+        "function has no default arguments), or has the wrong type");
     static constexpr void check() { (slot_for_unseen<Arguments, as_values>::check(), ...); }
   };
 };

@@ -132,7 +132,7 @@ inline constexpr bool wants_lvalue<Function> =
     std::is_same_v<std::tuple_element_t<0, parameters<Function>>, no_object>;
 
 template <typename Function>
-constexpr void require_callable_travels() {
+consteval void require_callable_travels() {
   static_assert(
       callable_travels<Function>,
       "ray: this callable cannot travel to another process: it carries state that cannot be "
@@ -144,7 +144,7 @@ constexpr void require_callable_travels() {
 
 /// The same for what becomes a task or is bound, which has no object but its own copy.
 template <typename Function>
-constexpr void require_task_function() {
+consteval void require_task_function() {
   require_callable_travels<Function>();
   static_assert(!wants_lvalue<Function>,
                 "ray: a member function that is qualified with & cannot be a task: it is meant for "
