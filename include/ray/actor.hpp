@@ -89,7 +89,7 @@ class creation_body : public bound_call<constructor_of<Class>, Slots> {
     bound_call<constructor_of<Class>, Slots>::copy_into(memory);
     static_cast<creation_body*>(memory)->state_ = state_;
   }
-  static std::string name() { return type_name<Class>(); }
+  [[nodiscard]] std::string name() const { return type_name<Class>(); }
 
  private:
   actor_state_of<Class>* state_;
@@ -109,7 +109,7 @@ class method_body : public bound_call<Function, Slots> {
     bound_call<Function, Slots>::copy_into(memory);
     static_cast<method_body*>(memory)->state_ = state_;
   }
-  static std::string name() { return type_name<Class>() + " method"; }
+  [[nodiscard]] std::string name() const { return function_name(this->function()); }
 
  private:
   actor_state* state_;

@@ -53,8 +53,8 @@ class actor_pool {
   /// calls. The range refers to `range` if that is an lvalue, and does not need the pool.
   template <typename Function, std::ranges::input_range Range>
   [[nodiscard]] auto map_unordered(Function function, Range&& range) {
-    return result_range<Function, std::views::all_t<Range>>(actors_, std::move(function),
-                                                            std::views::all(std::forward<Range>(range)));
+    return result_range<Function, std::views::all_t<Range>>(
+        actors_, std::move(function), std::views::all(std::forward<Range>(range)));
   }
 
   /// Calls `f(state, args...)` on an actor; `next` gives the result. Never blocks.
@@ -190,7 +190,8 @@ class actor_pool {
       using iterator_concept = std::input_iterator_tag;
       iterator() = default;
       explicit iterator(result_range& range) : range_(&range) {}
-      value operator*() const { return get(std::move(range_->current_)); }
+      /// The value; its error is thrown here.
+      value& operator*() const { return range_->current(); }
       iterator& operator++() {
         range_->advance();
         return *this;
@@ -201,7 +202,7 @@ class actor_pool {
       }
 
      private:
-      [[nodiscard]] bool at_end() const noexcept { return !range_->current_.valid(); }
+      [[nodiscard]] bool at_end() const noexcept { return range_->at_end_; }
 
       result_range* range_ = nullptr;
     };
@@ -221,6 +222,11 @@ class actor_pool {
     [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
    private:
+    value& current() {
+      if (!value_) value_.emplace(get(std::move(current_)));
+      return *value_;
+    }
+
     void advance() {
       std::size_t seat = 0;
       while (*next_ != std::ranges::end(view_) && busy_.find_free(seat)) {
@@ -228,8 +234,10 @@ class actor_pool {
         busy_.add(seat, detail::future_access::get(calls_.back()));
         ++*next_;
       }
+      value_.reset();
       current_ = {};
-      if (calls_.empty()) return;
+      at_end_ = calls_.empty();
+      if (at_end_) return;
       const auto ended = [](const future<value>& one) { return one.ready(); };
       auto found = std::ranges::find_if(calls_, ended);
       if (found == calls_.end()) {
@@ -248,6 +256,8 @@ class actor_pool {
     std::optional<std::ranges::iterator_t<View>> next_;
     std::deque<future<value>> calls_;  // under way or not yet read, the oldest first
     future<value> current_;
+    std::optional<value> value_;  // of `current_`, once it was read
+    bool at_end_ = false;
   };
 
   std::vector<actor<Class>> actors_;

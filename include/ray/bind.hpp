@@ -2,11 +2,13 @@
 /// arguments. Unlike a lambda's captures, what it carries is seen, checked and serialized.
 #pragma once
 
+#include <ray/detail/base/function_name.hpp>
 #include <ray/detail/runtime/callable.hpp>
 #include <ray/detail/runtime/value_access.hpp>
 #include <ray/fwd.hpp>
 
 #include <functional>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -39,6 +41,9 @@ class bound_function {
         },
         values_);
   }
+
+  /// What messages call it.
+  [[nodiscard]] std::string function_name() const { return detail::function_name(function_); }
 
  private:
   Function function_;

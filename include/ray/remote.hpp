@@ -21,7 +21,7 @@ template <typename Function, typename Slots>
 class task_body : public bound_call<Function, Slots> {
  public:
   using bound_call<Function, Slots>::bound_call;
-  static std::string name() { return type_name<Function>(); }
+  [[nodiscard]] std::string name() const { return function_name(this->function()); }
 };
 
 }  // namespace detail

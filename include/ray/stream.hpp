@@ -207,7 +207,7 @@ class stream_body {
     body_.copy_into(&static_cast<stream_body*>(memory)->body_);
     new (&static_cast<stream_body*>(memory)->stream_) std::shared_ptr<stream_state<Value>>(stream_);
   }
-  static std::string name() { return Body::name(); }
+  [[nodiscard]] std::string name() const { return body_.name(); }
 
  private:
   Body body_;

@@ -34,17 +34,84 @@
 /// through a central list (the idea of tcmalloc's transfer cache). Larger blocks come from
 /// `operator new`. Under the address and thread sanitizers all do, so that they see every block.
 
+#include <array>
 #include <cstddef>
+#include <new>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RAY_DETAIL_PLAIN_BLOCKS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define RAY_DETAIL_PLAIN_BLOCKS 1
+#endif
+#endif
 
 namespace ray::detail {
 
 inline constexpr std::size_t block_alignment = 64;  // a cache line: neighbours never share one
 
+namespace blocks {
+
+inline constexpr std::size_t largest_pooled = 1024;
+inline constexpr std::size_t class_count = largest_pooled / block_alignment;
+inline constexpr std::size_t batch_size = 64;
+
+constexpr std::size_t class_of(std::size_t size) noexcept { return (size - 1) / block_alignment; }
+
+struct free_link {
+  free_link* next;
+};
+
+/// The free blocks of one thread: two lists a class, so that a thread that makes and frees around
+/// a batch boundary does not go to the central list each time (Bonwick's magazines, USENIX 2001).
+struct thread_cache {
+  struct lists {
+    free_link* active;
+    std::size_t active_count;  // at most `batch_size`
+    free_link* reserve;        // empty, or a full batch
+  };
+  std::array<lists, class_count> classes;
+};
+
+extern constinit thread_local thread_cache cache;
+
+[[nodiscard]] void* allocate_slowly(std::size_t size);
+void free_slowly(void* block, std::size_t size) noexcept;
+
+#ifdef RAY_DETAIL_PLAIN_BLOCKS
+inline constexpr bool plain = true;
+#else
+inline constexpr bool plain = false;
+#endif
+
+}  // namespace blocks
+
 /// At least `size` bytes, aligned to `block_alignment`. Throws bad_alloc.
-[[nodiscard]] void* allocate_block(std::size_t size);
+[[nodiscard]] inline void* allocate_block(std::size_t size) {
+  if (!blocks::plain && size <= blocks::largest_pooled) {
+    auto& lists = blocks::cache.classes[blocks::class_of(size)];
+    if (blocks::free_link* block = lists.active) [[likely]] {
+      lists.active = block->next;
+      --lists.active_count;
+      return block;
+    }
+  }
+  return blocks::allocate_slowly(size);
+}
 
 /// `size` as it was given to `allocate_block`.
-void free_block(void* block, std::size_t size) noexcept;
+inline void free_block(void* block, std::size_t size) noexcept {
+  if (!blocks::plain && size <= blocks::largest_pooled) {
+    auto& lists = blocks::cache.classes[blocks::class_of(size)];
+    // An empty list may be that of a thread that ends: `free_slowly` knows.
+    if (lists.active != nullptr && lists.active_count < blocks::batch_size) [[likely]] {
+      lists.active = new (block) blocks::free_link{lists.active};
+      ++lists.active_count;
+      return;
+    }
+  }
+  blocks::free_slowly(block, size);
+}
 
 }  // namespace ray::detail
 
@@ -543,6 +610,7 @@ enum class obstacle : unsigned char {
   function_wrapper,
   mutable_shared,
   weak,
+  stream,
   constant,
   is_volatile,
   union_type,
@@ -954,6 +1022,9 @@ consteval void require_serializable() {
   static_assert(why != obstacle::weak,
                 "ray: a std::weak_ptr cannot travel, nothing would keep what it points to alive; "
                 "pass a std::shared_ptr<const T> or a ray::future");
+  static_assert(why != obstacle::stream,
+                "ray: a stream cannot travel, its one reader is here; pass a ray::queue, or have "
+                "the other task call the generator");
   static_assert(
       why != obstacle::constant,
       "ray: a part of a standard type that is const cannot be loaded; leave out the const");
@@ -1249,7 +1320,6 @@ CEREAL_SETUP_ARCHIVE_TRAITS(ray::detail::archives::input_archive,
 
 #include <algorithm>
 #include <iterator>
-#include <new>
 
 
 namespace ray::detail {
@@ -1545,7 +1615,6 @@ void load(input_archive& archive, cereal::NameValuePair<T>& pair) {
 // ---- include/ray/detail/base/standard_codecs.hpp
 /// How the standard types become bytes and are made from them, each by its parts.
 
-#include <array>
 #include <tuple>
 
 
@@ -2312,7 +2381,7 @@ struct block_operations {
   void* (*make_arguments_copy)(task*) = nullptr;
   void (*restore_arguments)(task*, void* copy) = nullptr;
   void (*destroy_arguments_copy)(void* copy) noexcept = nullptr;
-  std::string (*name)() = nullptr;
+  std::string (*name)(task*) = nullptr;
   bool may_suspend = false;  // `run` can return `suspended`
 };
 
@@ -2345,6 +2414,8 @@ class object {
   static constexpr std::uint64_t observed = 256;    // somebody has seen the error
   static constexpr std::uint64_t cancelled = 512;   // ended by `cancel` or a timeout
   static constexpr std::uint64_t cancels_children = 1024;
+  static constexpr std::uint64_t to_repeat =
+      2048;  // an actor's call that its next incarnation gets
   static constexpr std::uint64_t one_handle = std::uint64_t{1} << 12;
   static constexpr std::uint64_t handles_mask = ((std::uint64_t{1} << 26) - 1) << 12;
   static constexpr std::uint64_t one_reference = std::uint64_t{1} << 38;
@@ -2367,7 +2438,18 @@ class object {
 
   // Relaxed: the new handle comes from one that the caller has.
   void add_handle() noexcept { word_.fetch_add(one_handle, std::memory_order_relaxed); }
-  void drop_handle() noexcept;
+  void drop_handle() noexcept {
+    const std::uint64_t word = this->word();
+    constexpr std::uint64_t special = failed | forwarded | tracked;
+    // Usually the last handle of a value that needs no destructor, and the last reference with it:
+    // nobody else can reach the object.
+    if ((word & (ready | special)) == ready && word >> 12 == (one_handle | one_reference) >> 12 &&
+        operations_->destroy_value == nullptr) [[likely]] {
+      free();
+    } else {
+      drop_handle_slowly(word);
+    }
+  }
   void add_reference() noexcept { word_.fetch_add(one_reference, std::memory_order_relaxed); }
   void drop_references(std::uint64_t count) noexcept;
 
@@ -2378,7 +2460,19 @@ class object {
 
   /// The value stands in its storage: makes it visible, wakes who waits and drops `references`.
   /// When somebody has ended the object meanwhile (cancelled it), drops the value.
-  void publish(std::uint64_t references_to_drop) noexcept;
+  void publish(std::uint64_t references_to_drop) noexcept {
+    std::uint64_t word = word_.load(std::memory_order_relaxed);
+    // The usual case in one step: nobody ended it meanwhile, nobody waits, somebody has a handle
+    // (and with it a reference, so the block stays). Release: whoever sees `ready` sees the value.
+    while ((word & (ending | has_waiters)) == 0 && (word & handles_mask) != 0) {
+      const std::uint64_t after = (word | ready) - references_to_drop * one_reference;
+      if (word_.compare_exchange_weak(word, after, std::memory_order_acq_rel,
+                                      std::memory_order_relaxed)) {
+        return;
+      }
+    }
+    publish_slowly(word, references_to_drop);
+  }
 
   /// Ends the object with an error, unless it has ended; true when this call ended it.
   bool fail(std::exception_ptr error, std::uint64_t flags = 0) noexcept;
@@ -2405,13 +2499,18 @@ class object {
   /// Tells the store of the value, which stands in its storage, when it is worth tracking. Throws
   /// `out_of_memory_error`; the value then is still the caller's.
   void track();
+  /// Takes a value back that `publish` has not shown to anyone.
+  void retract_value() noexcept;
   [[nodiscard]] stored_value* where_stored() const noexcept { return stored_; }
 
  protected:
   ~object() = default;
   void release_value() noexcept;
   void notify_waiters() noexcept;
+  void drop_handle_slowly(std::uint64_t word) noexcept;
   void last_handle_gone() noexcept;
+  /// Nobody refers to the object any more.
+  void free() noexcept;
   void discard_value() noexcept;
   void publish_slowly(std::uint64_t word, std::uint64_t references_to_drop) noexcept;
 
@@ -2488,8 +2587,22 @@ namespace ray::detail {
 struct task_extra;
 struct call_settings;
 
+extern constinit std::atomic<bool> session_flag;
+[[noreturn]] void throw_no_session();
+
+/// Whether a session runs. Relaxed: whoever calls without having seen `init` return is on his own.
+[[nodiscard]] inline bool session_runs() noexcept {
+  return session_flag.load(std::memory_order_relaxed);
+}
+
 /// Throws usage_error unless a session runs.
-void require_session();
+inline void require_session() {
+  if (!session_runs()) [[unlikely]]
+    throw_no_session();
+}
+
+/// What the pool calls for a queued task.
+void execute_task(exec::job* item) noexcept;
 
 class task : public object, public exec::job {
  public:
@@ -2502,9 +2615,13 @@ class task : public object, public exec::job {
   static constexpr std::uint64_t initial_word =
       one_handle + one_reference * (std::uint64_t{2} + child_credits);
 
-  task(const block_operations& operations, void* value) noexcept;
+  task(const block_operations& operations, void* value) noexcept
+      : object(operations, value, initial_word), exec::job(execute_task) {}
 
-  [[nodiscard]] task_extra* extra() const noexcept { return extra_; }
+  // Acquire: one that a running task adds may be looked at by who cancels it.
+  [[nodiscard]] task_extra* extra() const noexcept {
+    return extra_.load(std::memory_order_acquire);
+  }
 
  protected:
   ~task() = default;
@@ -2518,7 +2635,8 @@ class task : public object, public exec::job {
   // task, under its stripe lock; walkers read it under that lock.
   task* parent_ = nullptr;
   bool arguments_gone_ = false;
-  task_extra* extra_ = nullptr;  // options, retries, timers, actors: absent from the plain task
+  std::atomic<task_extra*> extra_{
+      nullptr};  // options, retries, timers, actors: absent from the plain task
 };
 
 /// Queues the task, which has all it needs, for the pool (or its class, or its actor). Takes one
@@ -2667,18 +2785,9 @@ constexpr void require_serializable_result() {
   if constexpr (!std::is_void_v<Value>) require_serializable<Value>();
 }
 
-/// The name of a task that was given none: its function's.
-template <typename Body>
-std::string name_of() {
-  if constexpr (requires { Body::name(); }) {
-    return Body::name();
-  } else {
-    return type_name(typeid(Body));
-  }
-}
-
 /// The block of a task. `Body` holds the function and its arguments: `operator()` makes the call,
-/// `pending()` finds an argument that is not ready, `copy_into` makes a copy for another attempt.
+/// `pending()` finds an argument that is not ready, `copy_into` makes a copy for another attempt,
+/// `name()` is what messages call it.
 template <typename Body, bool Travels = true>
 class task_of final : public task {
  public:
@@ -2780,7 +2889,7 @@ class task_of final : public task {
       .make_arguments_copy = make_copy,
       .restore_arguments = restore,
       .destroy_arguments_copy = destroy_copy,
-      .name = name_of<Body>,
+      .name = [](task* one) { return self(one)->body_.value.name(); },
       .may_suspend = !returned_traits<returned>::immediate};
 
   storage<Body> body_;
@@ -2923,6 +3032,12 @@ template <typename Value>
 /// A copy of a ready object's value.
 template <typename Value>
 [[nodiscard]] Value copy_value(object* one) {
+  if constexpr (std::is_trivially_copyable_v<Value>) {
+    // Usually it stands where the task left it, and cannot be spilled.
+    constexpr std::uint64_t special = object::failed | object::forwarded | object::tracked;
+    if ((one->word() & special) == 0) [[likely]]
+      return *static_cast<const Value*>(one->value());
+  }
   const pinned_value<Value> value(one);
   return Value(static_cast<const Value&>(*value));
 }
@@ -3336,6 +3451,9 @@ class [[nodiscard]] stream {
 
 namespace detail {
 
+template <typename Value>
+struct travel_rule<stream<Value>> : travel::refused<obstacle::stream> {};
+
 struct stream_access {
   template <typename Value>
   [[nodiscard]] static stream<Value> make(std::shared_ptr<stream_state<Value>> state) noexcept {
@@ -3364,7 +3482,7 @@ class stream_body {
     body_.copy_into(&static_cast<stream_body*>(memory)->body_);
     new (&static_cast<stream_body*>(memory)->stream_) std::shared_ptr<stream_state<Value>>(stream_);
   }
-  static std::string name() { return Body::name(); }
+  [[nodiscard]] std::string name() const { return body_.name(); }
 
  private:
   Body body_;
@@ -3730,6 +3848,28 @@ class amount {
 
 }  // namespace ray
 
+// ---- include/ray/detail/base/by_name.hpp
+/// The first member of all options, which keeps `{1, 2}` from being taken for options.
+
+
+namespace ray::detail {
+
+/// Takes its default only. Whoever gives options by position gives this a value, and gets a message
+/// in place of options that mean something else.
+class by_name {
+ public:
+  explicit constexpr by_name() noexcept = default;  // explicit: not even from {}
+  template <typename Value>
+    requires(!std::same_as<std::remove_cvref_t<Value>, by_name>)
+  constexpr by_name(Value&&) noexcept {  // NOLINT: for what would be converted
+    static_assert(std::is_void_v<Value>,
+                  "ray: options are given by name, as in {.num_cpus = 2, .name = \"x\"}; values in "
+                  "braces without names are no options");
+  }
+};
+
+}  // namespace ray::detail
+
 
 
 namespace ray {
@@ -3811,6 +3951,7 @@ using scheduling_strategy = std::variant<detail::default_scheduling, detail::spr
                                          node_affinity, placement_bundle>;
 
 struct task_options {
+  detail::by_name only_by_name = detail::by_name();
   amount num_cpus = 1, num_gpus = 0;
   std::size_t memory = 0;                          // bytes that the scheduler sets aside
   std::map<std::string, double> resources = {};    // custom resources
@@ -3828,6 +3969,7 @@ struct task_options {
 enum class actor_lifetime { scoped, detached };
 
 struct actor_options {
+  detail::by_name only_by_name = detail::by_name();
   amount num_cpus = 0, num_gpus = 0;
   std::size_t memory = 0;
   std::map<std::string, double> resources = {};
@@ -3846,6 +3988,7 @@ struct actor_options {
 
 /// Of one call; what is not set is as the actor's options say.
 struct call_options {
+  detail::by_name only_by_name = detail::by_name();
   std::string name = {};
   std::string concurrency_group = {};
   std::optional<int> max_retries = {};
@@ -3855,6 +3998,7 @@ struct call_options {
 };
 
 struct kill_options {
+  detail::by_name only_by_name = detail::by_name();
   bool restart = false;
 };
 
@@ -3911,6 +4055,47 @@ void set_actor_call(task* call, actor_core* actor,
 /// How arguments become parameters: each is kept in a slot of the task's block, as a value of the
 /// parameter's type, or as a future whose value the parameter is made from when the task begins.
 
+// ---- include/ray/detail/base/function_name.hpp
+/// The readable name of a callable, for messages: of a function its own, of a class its type's.
+
+
+
+namespace ray::detail {
+
+/// The name of the function that begins at `address`, without parameters, from the symbol tables of
+/// the program; empty when they do not have it. Reads a file: for messages only.
+[[nodiscard]] std::string symbol_name(const void* address);
+
+/// Where a member function begins; null for a virtual one (Itanium C++ ABI 2.3; on Arm the mark is
+/// in the other word).
+template <typename Member>
+[[nodiscard]] const void* address_of_member(Member member) noexcept {
+  std::array<std::uintptr_t, 2> words{};
+  static_assert(sizeof(member) == sizeof(words));
+  std::memcpy(words.data(), &member, sizeof(words));
+#if defined(__aarch64__) || defined(__arm__)
+  const bool is_virtual = (words[1] & 1) != 0;
+#else
+  const bool is_virtual = (words[0] & 1) != 0;
+#endif
+  return is_virtual ? nullptr : reinterpret_cast<const void*>(words[0]);
+}
+
+template <typename Function>
+[[nodiscard]] std::string function_name(const Function& function) {
+  std::string name;
+  if constexpr (std::is_member_function_pointer_v<Function>) {
+    if (const void* address = address_of_member(function)) name = symbol_name(address);
+  } else if constexpr (std::is_pointer_v<Function>) {
+    name = symbol_name(reinterpret_cast<const void*>(function));
+  } else if constexpr (requires { function.function_name(); }) {
+    return function.function_name();  // what is bound
+  }
+  return name.empty() ? type_name<Function>() : name;
+}
+
+}  // namespace ray::detail
+
 // ---- include/ray/detail/runtime/callable.hpp
 /// What can be seen of a callable: its parameter types, and whether it may travel.
 
@@ -3936,6 +4121,9 @@ struct visible_parameters {
 template <typename Member>
 struct member_parameters;
 
+/// Stands for the object of a member function that wants an lvalue.
+struct no_object;
+
 // Every combination of qualifiers of a member function; the object comes first, by const reference
 // where that will do.
 #define RAY_DETAIL_MEMBER(qualifiers, self)                               \
@@ -3947,12 +4135,12 @@ struct member_parameters;
   };
 RAY_DETAIL_MEMBER(, Class)
 RAY_DETAIL_MEMBER(const, const Class&)
-RAY_DETAIL_MEMBER(&, Class)
+RAY_DETAIL_MEMBER(&, no_object)
 RAY_DETAIL_MEMBER(const&, const Class&)
 RAY_DETAIL_MEMBER(&&, Class)
 RAY_DETAIL_MEMBER(noexcept, Class)
 RAY_DETAIL_MEMBER(const noexcept, const Class&)
-RAY_DETAIL_MEMBER(& noexcept, Class)
+RAY_DETAIL_MEMBER(& noexcept, no_object)
 RAY_DETAIL_MEMBER(const& noexcept, const Class&)
 RAY_DETAIL_MEMBER(&& noexcept, Class)
 #undef RAY_DETAIL_MEMBER
@@ -4027,8 +4215,16 @@ inline constexpr bool callable_travels =
     std::is_member_pointer_v<Function> || is_bound_function<Function> ||
     (std::is_class_v<Function> && (std::is_empty_v<Function> || serializable<Function>));
 
+/// Whether it is a member function qualified with &.
 template <typename Function>
-constexpr void require_callable_travels() {
+inline constexpr bool wants_lvalue = false;
+template <typename Function>
+  requires std::is_member_function_pointer_v<Function>
+inline constexpr bool wants_lvalue<Function> =
+    std::is_same_v<std::tuple_element_t<0, parameters<Function>>, no_object>;
+
+template <typename Function>
+consteval void require_callable_travels() {
   static_assert(
       callable_travels<Function>,
       "ray: this callable cannot travel to another process: it carries state that cannot be "
@@ -4036,6 +4232,16 @@ constexpr void require_callable_travels() {
       "what it needs as arguments, or bind values in front with ray::bind(f, values...); a "
       "function "
       "object needs a cereal serialize function");
+}
+
+/// The same for what becomes a task or is bound, which has no object but its own copy.
+template <typename Function>
+consteval void require_task_function() {
+  require_callable_travels<Function>();
+  static_assert(!wants_lvalue<Function>,
+                "ray: a member function that is qualified with & cannot be a task: it is meant for "
+                "an object that others see, and a task works on a copy; use an actor, or drop the "
+                "&");
 }
 
 }  // namespace detail
@@ -4187,6 +4393,13 @@ template <typename Function, typename... Leading, typename... Arguments>
 inline constexpr bool takes_values<Function, std::tuple<Leading...>, Arguments...> =
     std::is_invocable_v<Function, Leading..., typename value_seen<Arguments>::type...>;
 
+/// Whether a function can be called with what its slots pass.
+template <typename Function, typename Leading, typename Slots>
+inline constexpr bool callable_with = false;
+template <typename Function, typename... Leading, typename... Slots>
+inline constexpr bool callable_with<Function, std::tuple<Leading...>, std::tuple<Slots...>> =
+    std::is_invocable_v<Function&, Leading..., typename Slots::passed...>;
+
 /// Finds the slots of a call: `Parameters` is what can be seen, `Leading` what the runtime passes
 /// in front (an actor's state).
 template <typename Function, typename Leading, typename Parameters, typename... Arguments>
@@ -4199,6 +4412,10 @@ struct plan_slots {
   struct by_index<std::index_sequence<Indexes...>> {
     using type = std::tuple<
         typename slot_for_parameter<Arguments, std::tuple_element_t<Indexes, Parameters>>::type...>;
+    static_assert(
+        callable_with<Function, Leading, type>,
+        "ray: the function cannot be called with these arguments: one is missing (a pointer to a "
+        "function has no default arguments), or has the wrong type");
     static constexpr void check() {
       (slot_for_parameter<Arguments, std::tuple_element_t<Indexes, Parameters>>::check(), ...);
     }
@@ -4210,6 +4427,10 @@ struct plan_slots<Function, Leading, void, Arguments...> {
   static constexpr bool as_values = takes_values<Function&, Leading, Arguments...>;
   struct plan {
     using type = std::tuple<typename slot_for_unseen<Arguments, as_values>::type...>;
+    static_assert(
+        callable_with<Function, Leading, type>,
+        "ray: the function cannot be called with these arguments: one is missing (a pointer to a "
+        "function has no default arguments), or has the wrong type");
     static constexpr void check() { (slot_for_unseen<Arguments, as_values>::check(), ...); }
   };
 };
@@ -4240,6 +4461,7 @@ class bound_call<Function, std::tuple<Slots...>> {
         slots_);
   }
   decltype(auto) operator()() { return call(); }
+  [[nodiscard]] const Function& function() const noexcept { return function_; }
 
   [[nodiscard]] object* pending() const noexcept {
     object* found = nullptr;
@@ -4350,7 +4572,7 @@ class then_body {
     return source_->is_ready() ? nullptr : source_.get();
   }
   void await_arguments(task* owner) noexcept { add_dependency(owner, link_, source_.get()); }
-  static std::string name() { return "then"; }
+  [[nodiscard]] std::string name() const { return "then"; }
 
  private:
   object_handle source_;
@@ -4385,7 +4607,7 @@ class tuple_body {
       add_dependency(owner, links_[i], sources_[i].get());
     }
   }
-  static std::string name() { return "when_all"; }
+  [[nodiscard]] std::string name() const { return "when_all"; }
 
  private:
   template <std::size_t... Indexes>
@@ -4436,7 +4658,7 @@ class range_body {
       add_dependency(owner, links_[i], sources_[i].get());
     }
   }
-  static std::string name() { return "when_all"; }
+  [[nodiscard]] std::string name() const { return "when_all"; }
 
  private:
   std::vector<object_handle> sources_;
@@ -4456,7 +4678,7 @@ class element_body {
     return source_->is_ready() ? nullptr : source_.get();
   }
   void await_arguments(task* owner) noexcept { add_dependency(owner, link_, source_.get()); }
-  static std::string name() { return "split"; }
+  [[nodiscard]] std::string name() const { return "split"; }
 
  private:
   object_handle source_;
@@ -4648,11 +4870,13 @@ struct wait_result {
 };
 
 struct wait_options {
+  detail::by_name only_by_name = detail::by_name();
   std::size_t num_returns = 1;  // return when so many have ended
   duration timeout = forever;   // or when this has passed
 };
 
 struct cancel_options {
+  detail::by_name only_by_name = detail::by_name();
   bool force = false;     // also end the process of an isolated task
   bool recursive = true;  // cancel what the task has started, too
 };
@@ -5053,7 +5277,7 @@ class creation_body : public bound_call<constructor_of<Class>, Slots> {
     bound_call<constructor_of<Class>, Slots>::copy_into(memory);
     static_cast<creation_body*>(memory)->state_ = state_;
   }
-  static std::string name() { return type_name<Class>(); }
+  [[nodiscard]] std::string name() const { return type_name<Class>(); }
 
  private:
   actor_state_of<Class>* state_;
@@ -5073,7 +5297,7 @@ class method_body : public bound_call<Function, Slots> {
     bound_call<Function, Slots>::copy_into(memory);
     static_cast<method_body*>(memory)->state_ = state_;
   }
-  static std::string name() { return type_name<Class>() + " method"; }
+  [[nodiscard]] std::string name() const { return function_name(this->function()); }
 
  private:
   actor_state* state_;
@@ -5391,7 +5615,8 @@ class version_error : public error {
 
 namespace ray {
 
-/// Hands calls to whichever actor has the fewest under way. One thread at a time uses a pool.
+/// Hands calls to whichever actor has the fewest under way; `map` keeps up to two at each, so that
+/// slow calls do not pile up behind one actor. One thread at a time uses a pool.
 template <typename Class>
 class actor_pool {
  public:
@@ -5409,24 +5634,35 @@ class actor_pool {
   /// Rethrows the first error.
   template <typename Function, std::ranges::input_range Range>
   [[nodiscard]] auto map(Function function, Range&& range) {
-    auto futures = call_all(std::move(function), std::forward<Range>(range));
+    using result = call_result<Function, std::ranges::range_reference_t<Range>>;
+    std::vector<future<result>> futures;
+    seats busy(actors_.size());
+    for (auto&& element : range) {
+      std::size_t seat = 0;
+      while (!busy.find_free(seat)) busy.wait();
+      futures.push_back(actors_[seat].call(function, std::forward<decltype(element)>(element)));
+      busy.add(seat, detail::future_access::get(futures.back()));
+    }
     return get(std::move(futures));
   }
 
-  /// As `map`, but an input range of the results as they end; reading blocks.
+  /// As `map`, but an input range of the results as they end; reading blocks, and makes the next
+  /// calls. The range refers to `range` if that is an lvalue, and does not need the pool.
   template <typename Function, std::ranges::input_range Range>
   [[nodiscard]] auto map_unordered(Function function, Range&& range) {
-    auto futures = call_all(std::move(function), std::forward<Range>(range));
-    using value = typename decltype(futures)::value_type::value_type;
-    return result_range<value>(as_completed(std::move(futures)));
+    return result_range<Function, std::views::all_t<Range>>(
+        actors_, std::move(function), std::views::all(std::forward<Range>(range)));
   }
 
-  /// Calls `f(state, args...)` on the next actor; `next` gives the result. Never blocks.
+  /// Calls `f(state, args...)` on an actor; `next` gives the result. Never blocks.
   template <typename Function, typename... Arguments>
   void submit(Function function, Arguments&&... arguments) {
-    auto result = next_actor().call(std::move(function), std::forward<Arguments>(arguments)...);
+    const std::size_t seat = under_way_.least_busy();
+    auto result = actors_[seat].call(std::move(function), std::forward<Arguments>(arguments)...);
     using value = typename decltype(result)::value_type;
-    results_.push_back(std::make_unique<pending_of<value>>(std::move(result)));
+    detail::object* const object = detail::future_access::get(result);
+    results_.push_back(std::make_unique<pending_of<value>>(std::move(result), seat, object));
+    under_way_.add(seat, object);
   }
 
   /// The result of the oldest submitted call that was not yet taken. Blocks. Throws usage_error
@@ -5443,12 +5679,63 @@ class actor_pool {
   [[nodiscard]] bool empty() const noexcept { return results_.empty(); }
 
  private:
+  template <typename Function, typename Argument>
+  using call_result = typename decltype(std::declval<actor<Class>&>().call(
+      std::declval<Function&>(), std::declval<Argument>()))::value_type;
+
+  /// The calls under way by actor. Each belongs to a future that the owner keeps.
+  class seats {
+   public:
+    explicit seats(std::size_t count) : calls_(count) {}
+
+    void add(std::size_t seat, detail::object* call) { calls_[seat].push_back(call); }
+    void remove(std::size_t seat, detail::object* call) { std::erase(calls_[seat], call); }
+    /// Forgets calls that have ended: their futures may go.
+    void forget_ended() {
+      for (auto& calls : calls_) {
+        std::erase_if(calls, [](detail::object* one) { return one->is_ready(); });
+      }
+    }
+
+    /// The actor with the fewest calls under way, the longest idle of equals.
+    [[nodiscard]] std::size_t least_busy() {
+      forget_ended();
+      std::size_t best = 0;
+      for (std::size_t i = 0; i < calls_.size(); ++i) {
+        const std::size_t seat = (turn_ + i) % calls_.size();
+        if (i == 0 || calls_[seat].size() < calls_[best].size()) best = seat;
+      }
+      turn_ = best + 1;
+      return best;
+    }
+    /// The same; false when all have a call under way and another one waiting.
+    [[nodiscard]] bool find_free(std::size_t& seat) {
+      constexpr std::size_t most = 2;
+      seat = least_busy();
+      return calls_[seat].size() < most;
+    }
+    /// Blocks until one of the calls has ended.
+    void wait() const {
+      std::vector<detail::object*> all;
+      for (const auto& calls : calls_) all.insert(all.end(), calls.begin(), calls.end());
+      detail::wait_for_some(all, 1, forever);
+    }
+
+   private:
+    std::vector<std::vector<detail::object*>> calls_;
+    std::size_t turn_ = 0;
+  };
+
   struct pending {
+    pending(std::size_t at, detail::object* one) : seat(at), call(one) {}
     virtual ~pending() = default;
+    std::size_t seat;
+    detail::object* call;
   };
   template <typename Result>
   struct pending_of final : pending {
-    explicit pending_of(future<Result> one) : result(std::move(one)) {}
+    pending_of(future<Result> one, std::size_t at, detail::object* call)
+        : pending(at, call), result(std::move(one)) {}
     future<Result> result;
   };
 
@@ -5459,6 +5746,7 @@ class actor_pool {
     }
     auto oldest = std::move(results_.front());
     results_.pop_front();
+    under_way_.remove(oldest->seat, oldest->call);
     return oldest;
   }
 
@@ -5486,52 +5774,91 @@ class actor_pool {
     std::unique_ptr<pending> pending_;
   };
 
-  /// The values of futures as they end.
-  template <typename Value>
+  /// Calls for the elements of a view, a few ahead of the reader, and their results as they end.
+  template <typename Function, typename View>
   class result_range {
+    using value = call_result<Function, std::ranges::range_reference_t<View>>;
+
    public:
     class iterator {
      public:
-      using value_type = Value;
+      using value_type = value;
       using difference_type = std::ptrdiff_t;
       using iterator_concept = std::input_iterator_tag;
       iterator() = default;
-      explicit iterator(typename detail::completed_range<Value>::iterator at) : at_(at) {}
-      Value operator*() const { return get(std::move(*at_)); }
+      explicit iterator(result_range& range) : range_(&range) {}
+      /// The value; its error is thrown here.
+      value& operator*() const { return range_->current(); }
       iterator& operator++() {
-        ++at_;
+        range_->advance();
         return *this;
       }
-      void operator++(int) { ++at_; }
-      friend bool operator==(const iterator& one, std::default_sentinel_t end) noexcept {
-        return one.at_ == end;
+      void operator++(int) { ++*this; }
+      friend bool operator==(const iterator& one, std::default_sentinel_t) noexcept {
+        return one.at_end();
       }
 
      private:
-      typename detail::completed_range<Value>::iterator at_;
+      [[nodiscard]] bool at_end() const noexcept { return range_->at_end_; }
+
+      result_range* range_ = nullptr;
     };
-    explicit result_range(detail::completed_range<Value> futures) : futures_(std::move(futures)) {}
-    [[nodiscard]] iterator begin() { return iterator(futures_.begin()); }
+
+    result_range(std::vector<actor<Class>> actors, Function function, View view)
+        : actors_(std::move(actors)),
+          function_(std::move(function)),
+          view_(std::move(view)),
+          busy_(actors_.size()) {}
+    result_range(result_range&&) = default;
+
+    [[nodiscard]] iterator begin() {
+      next_.emplace(std::ranges::begin(view_));
+      advance();
+      return iterator(*this);
+    }
     [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
    private:
-    detail::completed_range<Value> futures_;
+    value& current() {
+      if (!value_) value_.emplace(get(std::move(current_)));
+      return *value_;
+    }
+
+    void advance() {
+      std::size_t seat = 0;
+      while (*next_ != std::ranges::end(view_) && busy_.find_free(seat)) {
+        calls_.push_back(actors_[seat].call(function_, **next_));
+        busy_.add(seat, detail::future_access::get(calls_.back()));
+        ++*next_;
+      }
+      value_.reset();
+      current_ = {};
+      at_end_ = calls_.empty();
+      if (at_end_) return;
+      const auto ended = [](const future<value>& one) { return one.ready(); };
+      auto found = std::ranges::find_if(calls_, ended);
+      if (found == calls_.end()) {
+        busy_.wait();
+        found = std::ranges::find_if(calls_, ended);
+      }
+      busy_.forget_ended();
+      current_ = std::move(*found);
+      calls_.erase(found);
+    }
+
+    std::vector<actor<Class>> actors_;
+    Function function_;
+    View view_;
+    seats busy_;
+    std::optional<std::ranges::iterator_t<View>> next_;
+    std::deque<future<value>> calls_;  // under way or not yet read, the oldest first
+    future<value> current_;
+    std::optional<value> value_;  // of `current_`, once it was read
+    bool at_end_ = false;
   };
 
-  template <typename Function, typename Range>
-  auto call_all(Function function, Range&& range) {
-    using result = decltype(actors_[0].call(function, *std::ranges::begin(range)));
-    std::vector<result> futures;
-    for (auto&& one : range) {
-      futures.push_back(next_actor().call(function, std::forward<decltype(one)>(one)));
-    }
-    return futures;
-  }
-
-  actor<Class>& next_actor() { return actors_[turn_++ % actors_.size()]; }
-
   std::vector<actor<Class>> actors_;
-  std::size_t turn_ = 0;
+  seats under_way_{actors_.size()};
   std::deque<std::unique_ptr<pending>> results_;
 };
 
@@ -5659,6 +5986,9 @@ class bound_function {
         values_);
   }
 
+  /// What messages call it.
+  [[nodiscard]] std::string function_name() const { return detail::function_name(function_); }
+
  private:
   Function function_;
   std::tuple<Values...> values_;
@@ -5669,7 +5999,7 @@ class bound_function {
 template <typename Function, typename... Values>
 [[nodiscard]] auto bind(Function&& function, Values&&... values) {
   using kept = std::decay_t<Function>;
-  detail::require_callable_travels<kept>();
+  detail::require_task_function<kept>();
   (require_serializable<detail::kept_argument<Values>>(), ...);
   return bound_function<kept, detail::kept_argument<Values>...>(
       std::in_place, std::forward<Function>(function), std::forward<Values>(values)...);
@@ -5992,7 +6322,7 @@ template <typename Function, typename Slots>
 class task_body : public bound_call<Function, Slots> {
  public:
   using bound_call<Function, Slots>::bound_call;
-  static std::string name() { return type_name<Function>(); }
+  [[nodiscard]] std::string name() const { return function_name(this->function()); }
 };
 
 }  // namespace detail
@@ -6040,12 +6370,12 @@ class remote_function {
 /// for what cannot travel, and says why.
 template <typename Function>
 [[nodiscard]] auto remote(Function&& function) {
-  detail::require_callable_travels<std::decay_t<Function>>();
+  detail::require_task_function<std::decay_t<Function>>();
   return remote_function<std::decay_t<Function>>(std::forward<Function>(function));
 }
 template <typename Function>
 [[nodiscard]] auto remote(Function&& function, task_options options) {
-  detail::require_callable_travels<std::decay_t<Function>>();
+  detail::require_task_function<std::decay_t<Function>>();
   return remote_function<std::decay_t<Function>>(std::forward<Function>(function),
                                                  detail::make_settings(std::move(options)));
 }
@@ -6327,22 +6657,23 @@ class queue {
 
 namespace ray {
 
-/// Ends the session when it is destroyed. Empty by default and when moved from.
+/// Ends the session when it is destroyed, unless that has ended before. Empty by default and when
+/// moved from.
 class session {
  public:
   session() noexcept = default;
-  session(session&& other) noexcept : owns_(std::exchange(other.owns_, false)) {}
+  session(session&& other) noexcept : number_(std::exchange(other.number_, 0)) {}
   session& operator=(session&& other) noexcept;
   ~session();
 
-  [[nodiscard]] explicit operator bool() const noexcept { return owns_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return number_ != 0; }
 
  private:
   friend session init(config);
   friend session init(int& argc, char**& argv, config);
-  explicit session(bool owns) noexcept : owns_(owns) {}
+  explicit session(std::uint64_t number) noexcept : number_(number) {}
 
-  bool owns_ = false;
+  std::uint64_t number_ = 0;  // sessions of a process are counted; 0: none
 };
 
 /// Starts the session of this process. Throws usage_error when one runs, and for absurd options.
@@ -6366,7 +6697,8 @@ void shutdown();
 }  // namespace ray
 
 // ---- include/ray/this_task.hpp
-/// `ray::this_task`: what the running task knows of itself. Outside a task it speaks of the driver.
+/// `ray::this_task`: what the running task knows of itself. Outside a task it speaks of the driver,
+/// and throws usage_error without a session.
 
 
 #include <stop_token>
@@ -6559,28 +6891,10 @@ void heavy_fence() noexcept {
 // ---- src/base/block_memory.cpp
 
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RAY_PLAIN_BLOCKS 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define RAY_PLAIN_BLOCKS 1
-#endif
-#endif
-#ifndef RAY_PLAIN_BLOCKS
-#define RAY_PLAIN_BLOCKS 0
-#endif
-
-namespace ray::detail {
+namespace ray::detail::blocks {
 namespace {
 
-constexpr std::size_t largest_pooled = 1024;
-constexpr std::size_t class_count = largest_pooled / block_alignment;
-constexpr std::size_t batch_size = 64;
 constexpr std::size_t chunk_size = std::size_t{64} * 1024;
-
-struct free_block_link {
-  free_block_link* next;
-};
 
 void* plain_allocate(std::size_t size) {
   return ::operator new(size, std::align_val_t{block_alignment});
@@ -6590,29 +6904,32 @@ void plain_free(void* block) noexcept {
   ::operator delete(block, std::align_val_t{block_alignment});
 }
 
-constexpr std::size_t class_of(std::size_t size) noexcept { return (size - 1) / block_alignment; }
+struct batch {
+  free_link* first;
+  std::size_t count;
+};
 
-/// Full batches that threads have given up, and the chunks that blocks are cut from. Never
-/// destroyed: blocks may outlive every static object.
+/// Batches that threads have given up, and the chunks that blocks are cut from. Never destroyed:
+/// blocks may outlive every static object.
 class central_list {
  public:
-  free_block_link* take_batch(std::size_t size_class) {
+  batch take(std::size_t size_class) {
     {
       const std::lock_guard lock(mutex_);
       auto& batches = batches_[size_class];
       if (!batches.empty()) {
-        free_block_link* batch = batches.back();
+        const batch one = batches.back();
         batches.pop_back();
-        return batch;
+        return one;
       }
     }
-    return cut_chunk((size_class + 1) * block_alignment);
+    return cut_chunk(size_class);
   }
 
-  void give_batch(std::size_t size_class, free_block_link* batch) noexcept {
+  void give(std::size_t size_class, batch one) noexcept {
     try {
       const std::lock_guard lock(mutex_);
-      batches_[size_class].push_back(batch);
+      batches_[size_class].push_back(one);
     } catch (const std::bad_alloc&) {
       // No memory to remember the batch: it is lost, which beats ending the program in a
       // destructor.
@@ -6620,17 +6937,20 @@ class central_list {
   }
 
  private:
-  static free_block_link* cut_chunk(std::size_t block_size) {
+  batch cut_chunk(std::size_t size_class) {
+    const std::size_t size = (size_class + 1) * block_alignment;
     auto* bytes = static_cast<std::byte*>(plain_allocate(chunk_size));
-    free_block_link* list = nullptr;
-    for (std::size_t offset = 0; offset + block_size <= chunk_size; offset += block_size) {
-      list = new (bytes + offset) free_block_link{list};
+    batch one{};
+    for (std::size_t offset = 0; offset + size <= chunk_size; offset += size) {
+      if (one.count == batch_size) give(size_class, std::exchange(one, batch{}));
+      one.first = new (bytes + offset) free_link{one.first};
+      ++one.count;
     }
-    return list;
+    return one;
   }
 
   std::mutex mutex_;
-  std::array<std::vector<free_block_link*>, class_count> batches_;
+  std::array<std::vector<batch>, class_count> batches_;
 };
 
 central_list& central() {
@@ -6638,28 +6958,16 @@ central_list& central() {
   return *list;
 }
 
-/// The free blocks of one thread: two lists a class, so that a thread that makes and frees around
-/// a batch boundary does not go to the central list each time (Bonwick's magazines, USENIX 2001).
-struct thread_cache {
-  struct lists {
-    free_block_link* active;
-    free_block_link* reserve;  // empty, or a full batch
-    std::size_t active_count;
-  };
-  std::array<lists, class_count> classes;
-  bool ended;
-};
-
-constinit thread_local thread_cache cache{};
+constinit thread_local bool ended = false;
 
 struct cache_returner {
   bool armed = false;
   ~cache_returner() {
-    cache.ended = true;
+    ended = true;
     for (std::size_t size_class = 0; size_class < class_count; ++size_class) {
       auto& lists = cache.classes[size_class];
-      if (lists.active != nullptr) central().give_batch(size_class, lists.active);
-      if (lists.reserve != nullptr) central().give_batch(size_class, lists.reserve);
+      if (lists.active != nullptr) central().give(size_class, {lists.active, lists.active_count});
+      if (lists.reserve != nullptr) central().give(size_class, {lists.reserve, batch_size});
       lists = {};
     }
   }
@@ -6668,43 +6976,44 @@ thread_local cache_returner returner;
 
 }  // namespace
 
-void* allocate_block(std::size_t size) {
-  if (RAY_PLAIN_BLOCKS || size > largest_pooled) return plain_allocate(size);
+constinit thread_local thread_cache cache{};
+
+void* allocate_slowly(std::size_t size) {
+  if (plain || size > largest_pooled) return plain_allocate(size);
+  // Of full size: whoever frees it may keep it for others.
+  if (ended) return plain_allocate((class_of(size) + 1) * block_alignment);
   auto& lists = cache.classes[class_of(size)];
-  if (lists.active == nullptr) [[unlikely]] {
-    if (lists.reserve != nullptr) {
-      lists.active = std::exchange(lists.reserve, nullptr);
-      lists.active_count = batch_size;
-    } else {
-      returner.armed = true;  // constructs it: from here on the thread has something to return
-      lists.active = central().take_batch(class_of(size));
-      lists.active_count = 0;  // a chunk may hold many batches; counting begins with the frees
-    }
+  if (lists.reserve != nullptr) {
+    lists.active = std::exchange(lists.reserve, nullptr);
+    lists.active_count = batch_size;
+  } else {
+    returner.armed = true;  // constructs it: from here on the thread has something to return
+    const batch one = central().take(class_of(size));
+    lists.active = one.first;
+    lists.active_count = one.count;
   }
-  free_block_link* block = lists.active;
+  free_link* block = lists.active;
   lists.active = block->next;
-  if (lists.active_count != 0) --lists.active_count;
+  --lists.active_count;
   return block;
 }
 
-void free_block(void* block, std::size_t size) noexcept {
-  if (RAY_PLAIN_BLOCKS || size > largest_pooled) return plain_free(block);
+void free_slowly(void* block, std::size_t size) noexcept {
+  if (plain || size > largest_pooled) return plain_free(block);
   const std::size_t size_class = class_of(size);
-  if (cache.ended) [[unlikely]] {
-    return central().give_batch(size_class, new (block) free_block_link{nullptr});
-  }
+  if (ended) return central().give(size_class, {new (block) free_link{nullptr}, 1});
+  returner.armed = true;
   auto& lists = cache.classes[size_class];
-  if (lists.active_count >= batch_size) [[unlikely]] {
-    returner.armed = true;
-    if (lists.reserve != nullptr) central().give_batch(size_class, lists.reserve);
+  if (lists.active_count == batch_size) {
+    if (lists.reserve != nullptr) central().give(size_class, {lists.reserve, batch_size});
     lists.reserve = std::exchange(lists.active, nullptr);
     lists.active_count = 0;
   }
-  lists.active = new (block) free_block_link{lists.active};
+  lists.active = new (block) free_link{lists.active};
   ++lists.active_count;
 }
 
-}  // namespace ray::detail
+}  // namespace ray::detail::blocks
 
 // ---- src/base/error_value.cpp
 // ---- include/ray/detail/base/error_value.hpp
@@ -7386,10 +7695,105 @@ std::span<const exception_operations> built_in_exceptions() {
 
 }  // namespace ray::detail
 
+// ---- src/base/symbol_name.cpp
+/// Names of functions. The dynamic symbols know what a library exports; a program's own functions
+/// are in its file's symbol table, unless that was stripped.
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace ray::detail {
+namespace {
+
+template <typename Element>
+std::vector<Element> read_table(std::ifstream& file, std::uint64_t offset, std::uint64_t bytes) {
+  std::vector<Element> table(static_cast<std::size_t>(bytes / sizeof(Element)));
+  file.seekg(static_cast<std::streamoff>(offset));
+  file.read(reinterpret_cast<char*>(table.data()),
+            static_cast<std::streamsize>(table.size() * sizeof(Element)));
+  if (!file) table.clear();
+  return table;
+}
+
+/// The function of an ELF file that begins at `address`, `base` being where the file is loaded.
+std::string find_in_file(const std::string& path, std::uintptr_t base, std::uintptr_t address) {
+  std::ifstream file(path, std::ios::binary);
+  ElfW(Ehdr) header{};
+  file.read(reinterpret_cast<char*>(&header), sizeof(header));
+  if (!file || header.e_shentsize != sizeof(ElfW(Shdr))) return {};
+  const std::uintptr_t value = header.e_type == ET_DYN ? address - base : address;
+  const auto sections = read_table<ElfW(Shdr)>(file, header.e_shoff,
+                                               std::uint64_t{header.e_shnum} * sizeof(ElfW(Shdr)));
+  for (const auto& section : sections) {
+    if (section.sh_type != SHT_SYMTAB || section.sh_link >= sections.size()) continue;
+    for (const auto& symbol : read_table<ElfW(Sym)>(file, section.sh_offset, section.sh_size)) {
+      if (symbol.st_value != value || (symbol.st_info & 0xf) != STT_FUNC) continue;
+      file.seekg(static_cast<std::streamoff>(sections[section.sh_link].sh_offset + symbol.st_name));
+      std::string name;
+      std::getline(file, name, '\0');
+      return name;
+    }
+  }
+  return {};
+}
+
+/// "price(double, int) const" is "price".
+std::string without_parameters(const std::string& text) {
+  const std::size_t close = text.rfind(')');
+  if (close == std::string::npos) return text;
+  int depth = 0;
+  for (std::size_t at = close + 1; at-- > 0;) {
+    if (text[at] == ')') ++depth;
+    if (text[at] == '(' && --depth == 0) return text.substr(0, at);
+  }
+  return text;
+}
+
+std::string readable(const char* mangled) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> demangled(
+      abi::__cxa_demangle(mangled, nullptr, nullptr, &status), &std::free);
+  if (status != 0 || demangled == nullptr) return mangled;
+  std::string text = demangled.get();
+  const std::string hidden = "(anonymous namespace)::";
+  for (auto at = text.find(hidden); at != std::string::npos; at = text.find(hidden)) {
+    text.erase(at, hidden.size());
+  }
+  return without_parameters(text);
+}
+
+std::string look_up(const void* address) {
+  Dl_info info{};
+  if (address == nullptr || ::dladdr(address, &info) == 0) return {};
+  if (info.dli_sname != nullptr && info.dli_saddr == address) return readable(info.dli_sname);
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  const auto base = reinterpret_cast<std::uintptr_t>(info.dli_fbase);
+  std::string name = find_in_file(info.dli_fname, base, at);
+  // The program itself may have been started by a relative path, from elsewhere.
+  if (name.empty()) name = find_in_file("/proc/self/exe", base, at);
+  return name.empty() ? name : readable(name.c_str());
+}
+
+}  // namespace
+
+std::string symbol_name(const void* address) {
+  static std::mutex mutex;
+  static auto& known = *new std::map<const void*, std::string>;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(address);
+  if (found != known.end()) return found->second;
+  return known.emplace(address, look_up(address)).first->second;
+}
+
+}  // namespace ray::detail
+
 // ---- src/base/type_name.cpp
 
 
-#include <cstdlib>
 
 namespace ray::detail {
 
@@ -7695,8 +8099,8 @@ struct class_cancelled {
   class_id cls = {};
   std::string reason = {};
 };
-/// No node could ever satisfy it. It stays queued until one joins that can; said once each time it
-/// comes to that.
+/// No node could ever satisfy it. It stays queued until one joins that can. Said once of a group or
+/// an actor, and of a class again only when its demand is stated anew and has not grown.
 struct infeasible {
   std::variant<class_id, group_id, actor_id> what = {};
   job_id job = {};
@@ -8209,7 +8613,7 @@ class scheduler {
   [[nodiscard]] bool find_accounts(pool& here, place index, std::vector<place>& named);
   [[nodiscard]] place account_to_draw_on(const line& one) const;
   [[nodiscard]] bool outranks(const line_key& one, place other) const;
-  [[nodiscard]] bool may_recall(place drawer, place from) const;
+  [[nodiscard]] bool may_recall(place drawer, place from, std::int64_t slots) const;
   void update_recalls(pool& here);
   void ask_back(pool& here, place account);
   void set_recall(pool& here, place index, place account, std::int64_t slots,
@@ -8907,7 +9311,7 @@ place machine::intern(class_key key, const std::string& what) {
     const auto known = groups_.find(in->group);
     if (known == groups_.end() || known->second.job != key.job)
       throw usage_error(what + " cannot be accepted: its placement group " + to_string(in->group) +
-                        " was removed, or never belonged to this job");
+                        " was removed, or never belonged to this job; make another one");
     group = &known->second;
     check_bundle(key, *group, what);
   }
@@ -9004,7 +9408,7 @@ void machine::revoke_from(place node, effects& out) {
   }
 }
 
-// What no node could ever satisfy.
+// What no node could ever satisfy. Whether that is an error, and so what to do, the job knows.
 
 std::string machine::why_infeasible(const std::string& what, const std::string& wants) const {
   std::string text = what + " needs " + wants + ", which no node could ever satisfy: ";
@@ -9019,10 +9423,7 @@ std::string machine::why_infeasible(const std::string& what, const std::string& 
     }
     text += "the most that one node has of each is " + to_string(names_.resources_of(most));
   }
-  return text +
-         ". It waits until a node joins that can. Ask for less, or set RAY_INFEASIBLE=error to "
-         "have "
-         "an error instead.";
+  return text;
 }
 
 std::string machine::wishes_of(const class_spec& spec) {
@@ -9293,17 +9694,20 @@ bool scheduler::outranks(const line_key& left, place right) const {
   return left.usage < key_of(right).usage;
 }
 
-/// Whether the drawer's need goes before tasks that run on slots of `from`. Among equals the one
-/// that has more gives; so neither is ever driven below the other.
-bool scheduler::may_recall(place drawer, place from) const {
+/// Whether the drawer's need goes before tasks that run on `slots` of what `from` has. Among equals
+/// the one that has more gives, and only as much as leaves it with no less than the drawer has:
+/// what it would be driven below it would take back at once.
+bool scheduler::may_recall(place drawer, place from, std::int64_t slots) const {
   const line& one = *lines_[drawer];
   const line& other = *lines_[from];
   const job& mine = jobs_[one.spec.job];
   const job& theirs = jobs_[other.spec.job];
+  const double given = other.slot_share * static_cast<double>(slots);
   if (mine.priority != theirs.priority) return mine.priority > theirs.priority;
-  if (one.spec.job != other.spec.job) return mine.share < theirs.share;
+  if (one.spec.job != other.spec.job) return mine.share == 0 || mine.share < theirs.share - given;
   if (one.spec.priority != other.spec.priority) return one.spec.priority > other.spec.priority;
-  return key_of(drawer).usage < other.slot_share * static_cast<double>(other.granted);
+  // Slots are counted, so that rounding decides nothing.
+  return key_of(drawer).usage <= other.slot_share * static_cast<double>(other.granted - slots);
 }
 
 request scheduler::held_at(const pool& here, place account) const {
@@ -9382,7 +9786,7 @@ void scheduler::ask_back(pool& here, place account) {
     if (index == here.drawer) slots = owed;
     reduce(lacking, one.spec.need, slots);
     reduce(overdrawn, one.spec.need, owed);
-    const bool all = here.drawer != nowhere && may_recall(here.drawer, index);
+    const bool all = here.drawer != nowhere && may_recall(here.drawer, index, slots);
     set_recall(here, index, account, slots, all ? slots : std::min(slots, owed));
   }
 }
@@ -9426,6 +9830,10 @@ void machine::apply(const create_group& in, effects& out) {
   known_job(in.job, who);
   if (in.bundles.empty())
     throw usage_error(who + " cannot be made: it has no bundles; give it at least one");
+  constexpr std::size_t most = 4096;  // so many of the largest amounts can be added up
+  if (in.bundles.size() > most)
+    throw usage_error(who + " cannot be made: it has " + std::to_string(in.bundles.size()) +
+                      " bundles; at most " + std::to_string(most) + " can be had together");
   for (std::size_t index = 0; index < in.bundles.size(); ++index) {
     const std::string which = who + " cannot be made: in bundle " + std::to_string(index) + ' ';
     if (const auto problem = in.bundles[index].resources.problem())
@@ -9717,18 +10125,19 @@ machine::job_record& machine::known_job(job_id job, const std::string& who) {
 
 /// The class, if it is one of tasks that may still state a demand. One that may not is told so.
 place machine::task_class(class_id id, std::int64_t count, effects& out) const {
+  constexpr std::int64_t most = 1'000'000'000'000'000;  // slots times units are not to overflow
+  if (count < 0 || count > most)
+    throw usage_error("a demand for " + std::to_string(count) +
+                      " slots makes no sense; it has to be between 0 and " + std::to_string(most));
   const place cls = known_class(id);
-  const std::string what = cls == nowhere ? "a class that is gone" : classes_[cls].what;
-  if (count < 0)
-    throw usage_error("a demand for " + std::to_string(count) + " slots makes no sense (" + what +
-                      ")");
   if (cls == nowhere || classes_[cls].cancelled) {
     if (count > 0)
       out.push_back(class_cancelled{cls == nowhere ? job_id{} : classes_[cls].job, id,
                                     "its placement group was removed, or its job has ended"});
     return nowhere;
   }
-  if (classes_[cls].key->of_actors) throw usage_error(what + " is placed as an actor only");
+  if (classes_[cls].key->of_actors)
+    throw usage_error(classes_[cls].what + " is an actor: its class takes no demand for tasks");
   return cls;
 }
 
@@ -10118,7 +10527,10 @@ scheduler::party_key scheduler::key_of_party(place index) const {
 }
 
 void scheduler::want(place index, std::int64_t missing) {
-  lines_[index]->missing = missing;
+  line& one = *lines_[index];
+  // Who gave up and asks anew is to hear of it again.
+  if (one.spec.kind == line_kind::tasks && missing <= one.missing) one.infeasible = false;
+  one.missing = missing;
   now_missing(index);
 }
 
@@ -10423,8 +10835,8 @@ bool scheduler::place_one(pool& here, place index) {
   if (one.spec.kind == line_kind::groups) {
     if ((one.fresh || some_bundle_fits(here, one)) && place_group(index)) return true;
   } else if (one.spec.need.empty()) {
-    place_now(index);  // there is always room
-    return true;
+    place_now(index);  // there is always room, on any node
+    if (one.missing <= 0) return true;
   } else if (const place account = find_fit(here, one); account != nowhere) {
     take(index, account, 1);
     return true;
@@ -11089,7 +11501,7 @@ namespace ray::detail::exec {
 
 class deque {
  public:
-  deque() { buffer_.store(add_buffer(initial_capacity), std::memory_order_relaxed); }
+  deque() { use(add_buffer(initial_capacity)); }
 
   deque(const deque&) = delete;
   deque& operator=(const deque&) = delete;
@@ -11097,13 +11509,11 @@ class deque {
   /// Owner only. Grows without bound; throws bad_alloc, and then nothing was pushed.
   void push(job* item) {
     const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
-    buffer* array = buffer_.load(std::memory_order_relaxed);
     // `top_` only grows, so a stale copy can only make the deque look fuller than it is.
-    if (bottom - cached_top_ >= array->capacity()) [[unlikely]] {
-      cached_top_ = top_.load(std::memory_order_acquire);
-      if (bottom - cached_top_ >= array->capacity()) array = grow(array, bottom, cached_top_);
-    }
-    array->put(bottom, item);
+    if (bottom - cached_top_ > mask_) [[unlikely]]
+      make_room(bottom);
+    // Relaxed, as all slots: `bottom_` publishes one, and `top_` decides who owns it.
+    slot(bottom).store(item, std::memory_order_relaxed);
     // Release: whoever steals the item sees what was written into it before the push.
     bottom_.store(bottom + 1, std::memory_order_release);
   }
@@ -11116,12 +11526,11 @@ class deque {
     return take(bottom);
   }
 
-  /// Owner only: removes `item` if it is the newest one.
-  bool pop_if(job* item) noexcept {
+  /// Owner only: whether `item` is the newest one, unless a thief takes it meanwhile.
+  [[nodiscard]] bool is_newest(const job* item) const noexcept {
     const std::int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
-    if (bottom < top_.load(std::memory_order_relaxed)) return false;
-    if (buffer_.load(std::memory_order_relaxed)->get(bottom) != item) return false;
-    return take(bottom) != nullptr;
+    return bottom >= top_.load(std::memory_order_relaxed) &&
+           slot(bottom).load(std::memory_order_relaxed) == item;
   }
 
   /// Any thread: the oldest item, or null when there is none or another thread won it.
@@ -11129,8 +11538,8 @@ class deque {
     std::int64_t top = top_.load(std::memory_order_seq_cst);
     const std::int64_t bottom = bottom_.load(std::memory_order_seq_cst);
     if (top >= bottom) return nullptr;
-    // Acquire pairs with `grow`: the array's contents are seen. Old arrays stay until the end.
-    job* item = buffer_.load(std::memory_order_acquire)->get(top);
+    // Acquire pairs with `use`: the array's contents are seen. Old arrays stay until the end.
+    job* item = buffer_.load(std::memory_order_acquire)->at(top).load(std::memory_order_relaxed);
     if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst,
                                       std::memory_order_relaxed)) {
       return nullptr;
@@ -11147,27 +11556,19 @@ class deque {
   static constexpr std::int64_t initial_capacity = 256;
   static constexpr std::size_t cache_line = 64;
 
-  class buffer {
-   public:
-    explicit buffer(std::int64_t capacity)
-        : mask_(capacity - 1),
-          slots_(std::make_unique<std::atomic<job*>[]>(static_cast<std::size_t>(capacity))) {}
-    [[nodiscard]] std::int64_t capacity() const noexcept { return mask_ + 1; }
-    // Relaxed: `bottom_` publishes a slot, and `top_` decides who owns it.
-    [[nodiscard]] job* get(std::int64_t index) const noexcept {
-      return slots_[static_cast<std::size_t>(index & mask_)].load(std::memory_order_relaxed);
+  struct buffer {
+    std::int64_t mask;
+    std::unique_ptr<std::atomic<job*>[]> slots;
+    [[nodiscard]] std::atomic<job*>& at(std::int64_t index) const noexcept {
+      return slots[static_cast<std::size_t>(index & mask)];
     }
-    void put(std::int64_t index, job* item) noexcept {
-      slots_[static_cast<std::size_t>(index & mask_)].store(item, std::memory_order_relaxed);
-    }
-
-   private:
-    std::int64_t mask_;
-    std::unique_ptr<std::atomic<job*>[]> slots_;
   };
 
+  [[nodiscard]] std::atomic<job*>& slot(std::int64_t index) const noexcept {
+    return slots_[index & mask_];
+  }
+
   job* take(std::int64_t bottom) noexcept {
-    buffer* array = buffer_.load(std::memory_order_relaxed);
     // The store must be seen before `top_` is read, or owner and thief could both take the item.
     bottom_.store(bottom, std::memory_order_seq_cst);
     std::int64_t top = top_.load(std::memory_order_seq_cst);
@@ -11175,7 +11576,7 @@ class deque {
       bottom_.store(bottom + 1, std::memory_order_relaxed);
       return nullptr;
     }
-    job* item = array->get(bottom);
+    job* item = slot(bottom).load(std::memory_order_relaxed);
     if (top == bottom) {  // the last one: race the thieves for it
       if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst,
                                         std::memory_order_relaxed)) {
@@ -11187,15 +11588,26 @@ class deque {
   }
 
   buffer* add_buffer(std::int64_t capacity) {
-    buffers_.push_back(std::make_unique<buffer>(capacity));
+    auto slots = std::make_unique<std::atomic<job*>[]>(static_cast<std::size_t>(capacity));
+    buffers_.push_back(std::make_unique<buffer>(buffer{capacity - 1, std::move(slots)}));
     return buffers_.back().get();
   }
 
-  buffer* grow(const buffer* old, std::int64_t bottom, std::int64_t top) {
-    buffer* bigger = add_buffer(old->capacity() * 2);
-    for (std::int64_t index = top; index < bottom; ++index) bigger->put(index, old->get(index));
-    buffer_.store(bigger, std::memory_order_release);
-    return bigger;
+  void use(buffer* one) noexcept {
+    slots_ = one->slots.get();
+    mask_ = one->mask;
+    buffer_.store(one, std::memory_order_release);
+  }
+
+  [[gnu::noinline, gnu::cold]] void make_room(std::int64_t bottom) {
+    cached_top_ = top_.load(std::memory_order_acquire);
+    if (bottom - cached_top_ <= mask_) return;
+    buffer* bigger = add_buffer((mask_ + 1) * 2);
+    for (std::int64_t index = cached_top_; index < bottom; ++index) {
+      bigger->at(index).store(slot(index).load(std::memory_order_relaxed),
+                              std::memory_order_relaxed);
+    }
+    use(bigger);
   }
 
   // Invariant: the items are those at [top_, bottom_) of the current buffer. Only the owner moves
@@ -11203,6 +11615,9 @@ class deque {
   alignas(cache_line) std::atomic<std::int64_t> top_{0};
   alignas(cache_line) std::atomic<std::int64_t> bottom_{0};
   std::int64_t cached_top_ = 0;
+  // The owner's copy of what `buffer_` points to, one step nearer.
+  std::atomic<job*>* slots_ = nullptr;
+  std::int64_t mask_ = 0;
   std::atomic<buffer*> buffer_{nullptr};
   // A thief may still read an old buffer, so all are kept; together they are twice the last one.
   std::vector<std::unique_ptr<buffer>> buffers_;
@@ -11222,26 +11637,30 @@ class deque {
 
 namespace ray::detail::exec {
 
-class pool;
 class worker;
 
 struct thread_record {
   detail::parker parker;
-  worker* running = nullptr;      // the worker of a pool thread, else null
-  pool* borrowed_from = nullptr;  // on other threads: whose token it has, to run a task inline
-  std::uintptr_t stack_low = 0;
-  std::size_t stack_size = 0;
+  // The worker of a pool thread; of another one while it has a token of the pool, to run a task on
+  // the spot. Else null.
+  worker* running = nullptr;
+  worker* guest = nullptr;         // what such a thread runs as, kept for the next time
+  std::uint64_t guest_of = 0;      // the number of its pool
+  std::uintptr_t stack_limit = 0;  // nested tasks begin above it: the rest is for the task itself
   thread_record* next_free = nullptr;
 
-  /// Whether a nested task may begin here: a quarter of the stack stays for the task itself.
   [[nodiscard]] bool has_stack_room() const noexcept {
-    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    return here > stack_low && here - stack_low > stack_size / 4;
+    return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) > stack_limit;
   }
 };
 
+extern constinit thread_local thread_record* current_record;  // null before the first use
+[[nodiscard]] thread_record& adopt_thread();
+
 /// This thread's record. Valid until the thread's last thread-local destructor has run.
-[[nodiscard]] thread_record& this_thread();
+[[nodiscard]] inline thread_record& this_thread() {
+  return current_record != nullptr ? *current_record : adopt_thread();
+}
 
 }  // namespace ray::detail::exec
 
@@ -11252,12 +11671,26 @@ namespace ray::detail::exec {
 
 class pool;
 
-/// One thread of the pool and its deque.
+/// One thread of the pool and its deque; also what a thread of the user's runs as while it has a
+/// token, so that the tasks that it starts meanwhile are queued and joined as everywhere.
 class worker {
  public:
   enum class token_state : std::uint8_t { none, held, lendable };
 
-  [[nodiscard]] pool& owner() const noexcept { return *pool_; }
+  /// Whether the thread has a token that nobody can take away.
+  [[nodiscard]] bool holds_token() const noexcept {
+    return token_.load(std::memory_order_relaxed) == token_state::held;
+  }
+
+  // By the thread itself, which holds a token:
+  [[nodiscard]] bool is_newest(const job* item) const noexcept { return jobs_.is_newest(item); }
+  /// Takes out the newest; null when a thief has it, or there is none.
+  [[nodiscard]] job* pop() noexcept { return jobs_.pop(); }
+  /// Puts back what `pop` gave.
+  void put_back(job* item) { jobs_.push(item); }
+
+  /// Jobs of the deque that were run without taking them out, about: only a hint.
+  std::uint32_t stale_jobs = 0;
 
  private:
   friend class pool;
@@ -11272,13 +11705,16 @@ class worker {
   // compare-exchange. Whoever moves it to `none` gives the token back.
   std::atomic<token_state> token_{token_state::none};
   std::atomic<std::uint32_t> free_jobs_begun_{0};  // written by the worker; the monitor compares
+  // For the idle list alone: who takes the worker off it leaves one permit. The thread's own parker
+  // may hold permits that are left over from waits of its jobs.
+  parker parker_;
   pool* pool_;
-  thread_record* record_ = nullptr;
   std::uint64_t random_ = 0;
   std::uint32_t ticks_ = 0;
   std::uint32_t seen_free_jobs_ = 0;  // the monitor's copy of `free_jobs_begun_`
   bool idle_ = false;                 // in the idle list; guarded by the pool's mutex
   bool permanent_ = false;            // one of the first threads, which never retire
+  bool guest_ = false;                // of a thread of the user's
 };
 
 class pool {
@@ -11286,6 +11722,10 @@ class pool {
   struct hooks {
     /// A token that was asked back has come free and is the caller's now.
     void (*token_returned)(void* context) noexcept = nullptr;
+    /// A token that is wanted if idle (`want_idle`) has become so: `withdraw_idle` may find it.
+    void (*token_idle)(void* context) noexcept = nullptr;
+    /// The first job that needs a token was pushed since `want_work`.
+    void (*work_came)(void* context) noexcept = nullptr;
     void* context = nullptr;
   };
 
@@ -11299,21 +11739,29 @@ class pool {
   void start(std::size_t threads, std::size_t most, hooks callbacks);
 
   /// Queues a job that needs a token: on this thread's deque, from outside on the injection queue.
-  void push(job* item);
+  void push(job* item) {
+    worker* self = this_worker();
+    if (self != nullptr && self->pool_ == this) [[likely]] {
+      self->jobs_.push(item);
+    } else {
+      inject(item);
+    }
+    notify();
+  }
   /// Queues a job that needs none. `urgent` adds a thread at once when all are busy, else the
   /// monitor does so after some milliseconds.
   void push_free(job* item, bool urgent = false);
-  /// Takes `item` back if this thread pushed it last, so that it can be run on the spot without
-  /// leaving a stale entry behind.
-  static bool pop_if_newest(job* item) noexcept;
-
-  /// Adds tokens.
-  void deposit(std::int64_t count);
-  /// Takes up to `most` tokens that nobody holds; returns how many.
+  /// Adds tokens. Returns how many were asked back, and so are the caller's again.
+  std::int64_t deposit(std::int64_t count);
+  /// Takes up to `most` tokens that nobody holds and no job waits for; returns how many.
   std::int64_t withdraw_idle(std::int64_t most);
   /// Asks for `count` tokens of threads that run jobs: each is reported by `token_returned` when
   /// its thread ends its job. Replaces what was asked before. Returns how many came at once.
   std::int64_t ask_back(std::int64_t count);
+  /// From now on `token_idle` says when a token comes free that has no work; 0 ends that.
+  void want_idle(std::int64_t count) noexcept;
+  /// Has `work_came` called once, when there is a job for a token.
+  void want_work();
 
   /// Ends all threads when the jobs that they run have returned, then executes on this thread what
   /// is still queued. From here on to the next `start`, whoever pushes a job executes it as well.
@@ -11335,6 +11783,15 @@ class pool {
   struct queues;
   struct threads;
 
+  void inject(job* item);
+  void notify() {
+    light_fence();  // pairs with the heavy one in `park`
+    const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
+    if ((signals & attention) != 0) [[unlikely]]
+      notify_slowly(signals);
+  }
+  [[nodiscard]] worker* guest_worker(thread_record& record);
+  worker* add_worker();
   void run_worker(worker& self);
   job* next_job(worker& self);
   job* search(worker& self);
@@ -11345,9 +11802,10 @@ class pool {
   bool try_acquire_token(worker& self) noexcept;
   bool try_take_token() noexcept;
   void give_token();
+  void offer_idle_token();
+  void tell_of_work();
   [[nodiscard]] bool token_work_pending() const;
   [[nodiscard]] bool free_work_pending() const;
-  void notify();
   void notify_slowly(std::uint64_t signals);
   void grow();
   bool wake_one();
@@ -11360,20 +11818,28 @@ class pool {
 
   // The state that a push must look at, in one word: how many threads are idle, how many search,
   // whether free jobs have run lately (then a push arms the monitor), whether the pool is stopped,
-  // whether a push that finds no idle thread may have to add one.
+  // whether a push that finds no idle thread may have to add one, whether the owner wants to hear
+  // of the next.
   static constexpr std::uint64_t one_idle = 1, idle_mask = 0xffff;
   static constexpr std::uint64_t one_searching = 0x10000, searching_mask = 0xffff0000;
   static constexpr std::uint64_t free_jobs_ran = std::uint64_t{1} << 32;
   static constexpr std::uint64_t stopped = std::uint64_t{1} << 33;
   static constexpr std::uint64_t may_grow = std::uint64_t{1} << 34;
+  static constexpr std::uint64_t work_wanted = std::uint64_t{1} << 35;
+  static constexpr std::uint64_t attention =
+      idle_mask | free_jobs_ran | stopped | may_grow | work_wanted;
   alignas(64) std::atomic<std::uint64_t> signals_{stopped};
   // Tokens that nobody holds. Below zero: as many are owed to threads that resumed from a wait
   // or are asked back, and threads give theirs up between jobs.
   std::atomic<std::int64_t> tokens_{0};
   std::atomic<std::int64_t> blocked_{0};  // threads that sleep in a wait and have given a token up
+  std::atomic<std::int64_t> idle_wanted_{0};  // tokens that the owner wants if they are idle
+  // Counts stops: a thread of the user's may return a token only to the run that it is of.
+  std::atomic<std::uint64_t> epoch_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> live_threads_{0};
   std::size_t wanted_threads_ = 0;
+  std::uint64_t number_;  // of this pool in the process; never used again
   alignas(64) hooks hooks_;
   std::unique_ptr<queues> queues_;
   std::unique_ptr<threads> threads_;
@@ -11390,6 +11856,7 @@ class blocking_region {
  private:
   thread_record& record_;
   pool* pool_ = nullptr;  // whose token was given up
+  std::uint64_t epoch_ = 0;
   worker::token_state before_ = worker::token_state::none;
 };
 
@@ -11403,9 +11870,10 @@ class token_region {
   [[nodiscard]] explicit operator bool() const noexcept { return state_ != state::refused; }
 
  private:
-  enum class state : std::uint8_t { refused, had_it, from_pool, was_lendable };
+  enum class state : std::uint8_t { refused, had_it, from_pool, as_guest, was_lendable };
   pool& pool_;
   thread_record& record_;
+  std::uint64_t epoch_;
   state state_;
 };
 
@@ -11526,7 +11994,10 @@ struct pool::threads {
   std::atomic<bool> monitor_armed{false};
 };
 
-pool::pool() : queues_(std::make_unique<queues>()), threads_(std::make_unique<threads>()) {}
+pool::pool() : queues_(std::make_unique<queues>()), threads_(std::make_unique<threads>()) {
+  static std::atomic<std::uint64_t> pools{0};
+  number_ = pools.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 pool::~pool() { stop(); }
 
@@ -11534,21 +12005,14 @@ void pool::start(std::size_t first_threads, std::size_t most, hooks callbacks) {
   hooks_ = callbacks;
   wanted_threads_ = most;
   stopping_.store(false, std::memory_order_relaxed);
+  tokens_.store(0, std::memory_order_relaxed);
   signals_.store(first_threads < most ? may_grow : 0, std::memory_order_release);
   threads_->monitor = stack_thread([](void* self) { static_cast<pool*>(self)->run_monitor(); },
                                    this, stack_thread::small_stack);
   for (std::size_t i = 0; i < first_threads; ++i) add_thread(true);
 }
 
-void pool::push(job* item) {
-  worker* self = this_worker();
-  if (self != nullptr && self->pool_ == this) {
-    self->jobs_.push(item);
-  } else {
-    queues_->injected.enqueue(item);
-  }
-  notify();
-}
+void pool::inject(job* item) { queues_->injected.enqueue(item); }
 
 void pool::push_free(job* item, bool urgent) {
   queues_->free.enqueue(item);
@@ -11564,29 +12028,22 @@ void pool::push_free(job* item, bool urgent) {
   }
 }
 
-bool pool::pop_if_newest(job* item) noexcept {
-  worker* self = this_worker();
-  return self != nullptr && self->jobs_.pop_if(item);
-}
-
 // Waking -----------------------------------------------------------------------------------------
-
-inline void pool::notify() {
-  light_fence();  // pairs with the heavy one in `park`
-  const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
-  if ((signals & (idle_mask | free_jobs_ran | stopped | may_grow)) != 0) [[unlikely]] {
-    notify_slowly(signals);
-  }
-}
 
 void pool::notify_slowly(std::uint64_t signals) {
   if ((signals & stopped) != 0) return drain();
+  if ((signals & work_wanted) != 0) tell_of_work();
   if ((signals & free_jobs_ran) != 0) arm_monitor();
   if ((signals & searching_mask) != 0) return;
   // Who gives a token up later looks for work afterwards, so none is lost here.
   if (tokens_.load(std::memory_order_relaxed) <= 0) return;
   if ((signals & idle_mask) != 0 && wake_one()) return;
   if ((signals & may_grow) != 0) grow();
+}
+
+void pool::tell_of_work() {
+  if ((signals_.fetch_and(~work_wanted, std::memory_order_relaxed) & work_wanted) == 0) return;
+  hooks_.work_came(hooks_.context);
 }
 
 /// A token is free, and no thread is idle or looks for work: another one is needed if not all that
@@ -11612,7 +12069,7 @@ bool pool::wake_one() {
     // The woken thread counts as searching from now on, so that the next push wakes nobody else.
     signals_.fetch_add(one_searching - one_idle, std::memory_order_relaxed);
   }
-  sleeper->record_->parker.unpark();
+  sleeper->parker_.unpark();
   return true;
 }
 
@@ -11621,23 +12078,38 @@ void pool::wake_or_add() {
   if (!wake_one()) add_thread();
 }
 
+/// With the mutex held: a place, a deque and no thread; null when there are too many.
+worker* pool::add_worker() {
+  auto& all = *threads_;
+  const std::size_t place = all.owned.size();
+  if (place == most_threads) return nullptr;
+  all.owned.push_back(std::unique_ptr<worker>(new worker(*this)));
+  all.handles.emplace_back();
+  worker* fresh = all.owned.back().get();
+  fresh->random_ = 0x9e3779b97f4a7c15U * (place + 1);
+  all.all[place].store(fresh, std::memory_order_relaxed);
+  // Release: a thief that sees the count sees the worker.
+  all.count.store(place + 1, std::memory_order_release);
+  return fresh;
+}
+
+worker* pool::guest_worker(thread_record& record) {
+  if (record.guest_of == number_) return record.guest;
+  const std::lock_guard lock(threads_->mutex);
+  worker* fresh = add_worker();
+  if (fresh == nullptr) return nullptr;
+  fresh->guest_ = true;
+  record.guest = fresh;
+  record.guest_of = number_;
+  return fresh;
+}
+
 bool pool::add_thread(bool permanent) {
   auto& all = *threads_;
   const std::lock_guard lock(all.mutex);
   if (stopping_.load(std::memory_order_relaxed)) return false;
-  std::size_t place = all.count.load(std::memory_order_relaxed);
-  if (!all.retired.empty()) {
-    place = all.retired.back();
-  } else {
-    if (place == most_threads) return false;
-    all.owned.push_back(std::unique_ptr<worker>(new worker(*this)));
-    all.handles.emplace_back();
-    all.owned.back()->random_ = 0x9e3779b97f4a7c15U * (place + 1);
-    all.all[place].store(all.owned.back().get(), std::memory_order_relaxed);
-    // Release: a thief that sees the count sees the worker.
-    all.count.store(place + 1, std::memory_order_release);
-    all.retired.push_back(place);
-  }
+  if (all.retired.empty() && add_worker() == nullptr) return false;
+  const std::size_t place = all.retired.empty() ? all.owned.size() - 1 : all.retired.back();
   worker* fresh = all.owned[place].get();
   fresh->permanent_ = permanent;
   signals_.fetch_add(one_searching, std::memory_order_relaxed);
@@ -11655,9 +12127,10 @@ bool pool::add_thread(bool permanent) {
           "the system refuses another thread: work that needs one waits until a thread comes free; "
           "raise the limit on threads (ulimit -u, or the pids limit of the cgroup)");
     }
+    if (all.retired.empty()) all.retired.push_back(place);
     return false;
   }
-  all.retired.pop_back();
+  if (!all.retired.empty()) all.retired.pop_back();
   live_threads_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
@@ -11665,8 +12138,7 @@ bool pool::add_thread(bool permanent) {
 // A thread's life --------------------------------------------------------------------------------
 
 void pool::run_worker(worker& self) {
-  self.record_ = &this_thread();
-  self.record_->running = &self;
+  this_thread().running = &self;
   bool searching = true;
   while (!stopping_.load(std::memory_order_relaxed)) {
     try_acquire_token(self);
@@ -11800,14 +12272,15 @@ bool pool::park(worker& self) {
     return true;
   };
   if (work && withdraw_self(true)) return true;
+  if (!work) offer_idle_token();
   if (self.permanent_ || !self.jobs_.empty()) {
-    self.record_->parker.park();
-  } else if (!self.record_->parker.park_until(std::chrono::steady_clock::now() + retirement)) {
+    self.parker_.park();
+  } else if (!self.parker_.park_until(std::chrono::steady_clock::now() + retirement)) {
     if (withdraw_self(false)) {
       signals_.fetch_add(one_searching, std::memory_order_relaxed);  // as the caller expects
       return false;
     }
-    self.record_->parker.park();
+    self.parker_.park();
   }
   return true;
 }
@@ -11843,7 +12316,10 @@ bool pool::try_acquire_token(worker& self) noexcept {
 }
 
 void pool::give_token() {
-  if (tokens_.fetch_add(1, std::memory_order_seq_cst) >= 0) return;
+  if (tokens_.fetch_add(1, std::memory_order_seq_cst) >= 0) {
+    offer_idle_token();
+    return;
+  }
   bool returned = false;
   {
     const std::lock_guard lock(threads_->mutex);
@@ -11855,7 +12331,16 @@ void pool::give_token() {
   if (returned) hooks_.token_returned(hooks_.context);
 }
 
+void pool::offer_idle_token() {
+  // Who sets the number looks for idle tokens afterwards: one of us sees the other.
+  if (idle_wanted_.load(std::memory_order_seq_cst) > 0 &&
+      tokens_.load(std::memory_order_seq_cst) > 0 && !token_work_pending()) {
+    hooks_.token_idle(hooks_.context);
+  }
+}
+
 std::int64_t pool::withdraw_idle(std::int64_t most) {
+  if (token_work_pending()) return 0;
   std::int64_t taken = 0;
   while (taken < most && try_take_token()) ++taken;
   return taken;
@@ -11868,11 +12353,29 @@ std::int64_t pool::ask_back(std::int64_t count) {
   const std::int64_t before = tokens_.fetch_sub(more, std::memory_order_seq_cst);
   const std::int64_t at_once = more > 0 ? std::clamp<std::int64_t>(before, 0, more) : 0;
   threads_->owed = count - at_once;
+  if (threads_->owed > 0) arm_monitor();
   return at_once;
 }
 
-void pool::deposit(std::int64_t count) {
-  tokens_.fetch_add(count, std::memory_order_seq_cst);
+void pool::want_idle(std::int64_t count) noexcept {
+  idle_wanted_.store(count, std::memory_order_seq_cst);
+  if (count > 0) arm_monitor();
+}
+
+void pool::want_work() {
+  signals_.fetch_or(work_wanted, std::memory_order_relaxed);
+  heavy_fence();  // pairs with the light one of a push: it sees the flag, or we its job
+  if (token_work_pending()) tell_of_work();
+}
+
+std::int64_t pool::deposit(std::int64_t count) {
+  std::int64_t asked_back = 0;
+  {
+    const std::lock_guard lock(threads_->mutex);
+    asked_back = std::min(count, threads_->owed);
+    threads_->owed -= asked_back;
+    tokens_.fetch_add(count, std::memory_order_seq_cst);
+  }
   heavy_fence();
   for (std::int64_t i = 0; i < count && token_work_pending(); ++i) {
     if (wake_one()) continue;
@@ -11880,22 +12383,20 @@ void pool::deposit(std::int64_t count) {
     if ((signals & searching_mask) == 0 && (signals & may_grow) != 0) grow();
     break;
   }
+  return asked_back;
 }
 
 blocking_region::blocking_region() : record_(this_thread()) {
-  if (worker* self = record_.running) {
-    before_ = self->token_.exchange(worker::token_state::none, std::memory_order_relaxed);
-    pool_ = self->pool_;
-    if (before_ != worker::token_state::none) {
-      pool_->give_token();
-      // Nobody may be left to be woken: pushes have to add a thread.
-      pool_->blocked_.fetch_add(1, std::memory_order_seq_cst);
-      pool_->signals_.fetch_or(pool::may_grow, std::memory_order_seq_cst);
-    }
-  } else {
-    pool_ = record_.borrowed_from;
-    if (pool_ == nullptr) return;
+  worker* self = record_.running;
+  if (self == nullptr) return;
+  pool_ = self->pool_;
+  epoch_ = pool_->epoch_.load(std::memory_order_relaxed);
+  before_ = self->token_.exchange(worker::token_state::none, std::memory_order_relaxed);
+  if (before_ != worker::token_state::none) {
     pool_->give_token();
+    // Nobody may be left to be woken: pushes have to add a thread.
+    pool_->blocked_.fetch_add(1, std::memory_order_seq_cst);
+    pool_->signals_.fetch_or(pool::may_grow, std::memory_order_seq_cst);
   }
   heavy_fence();
   if (pool_->free_work_pending() ||
@@ -11905,25 +12406,24 @@ blocking_region::blocking_region() : record_(this_thread()) {
 }
 
 blocking_region::~blocking_region() {
-  if (pool_ == nullptr) return;
-  worker* self = record_.running;
-  if (self != nullptr && before_ == worker::token_state::none) return;
-  pool_->tokens_.fetch_sub(1, std::memory_order_relaxed);
-  if (self == nullptr) return;
-  self->token_.store(before_, std::memory_order_relaxed);
+  if (before_ == worker::token_state::none) return;
   pool_->blocked_.fetch_sub(1, std::memory_order_relaxed);
+  if (pool_->epoch_.load(std::memory_order_relaxed) != epoch_) return;  // its tokens are gone
+  pool_->tokens_.fetch_sub(1, std::memory_order_relaxed);
+  record_.running->token_.store(before_, std::memory_order_relaxed);
 }
 
 token_region::token_region(pool& owner)
-    : pool_(owner), record_(this_thread()), state_(state::refused) {
+    : pool_(owner),
+      record_(this_thread()),
+      epoch_(owner.epoch_.load(std::memory_order_relaxed)),
+      state_(state::refused) {
   worker* self = record_.running;
   if (self == nullptr) {
-    if (record_.borrowed_from != nullptr) {
-      state_ = state::had_it;
-    } else if (pool_.try_take_token()) {
-      record_.borrowed_from = &pool_;
-      state_ = state::from_pool;
-    }
+    self = pool_.guest_worker(record_);
+    if (self == nullptr || !pool_.try_acquire_token(*self)) return;
+    record_.running = self;
+    state_ = state::as_guest;
     return;
   }
   auto expected = worker::token_state::lendable;
@@ -11940,11 +12440,13 @@ token_region::token_region(pool& owner)
 token_region::~token_region() {
   if (state_ == state::was_lendable) {
     record_.running->token_.store(worker::token_state::lendable, std::memory_order_relaxed);
-  } else if (state_ == state::from_pool) {
-    if (worker* self = record_.running) {
-      self->token_.store(worker::token_state::none, std::memory_order_relaxed);
-    } else {
-      record_.borrowed_from = nullptr;
+  } else if (state_ == state::from_pool || state_ == state::as_guest) {
+    worker& self = *record_.running;
+    if (state_ == state::as_guest) record_.running = nullptr;
+    if (self.token_.exchange(worker::token_state::none, std::memory_order_relaxed) ==
+            worker::token_state::none ||
+        pool_.epoch_.load(std::memory_order_relaxed) != epoch_) {
+      return;  // the pool has been stopped meanwhile
     }
     pool_.give_token();
     pool_.notify();
@@ -12003,6 +12505,8 @@ void pool::run_monitor() {
 bool pool::monitor_tick() {
   auto& all = *threads_;
   const bool token_work = token_work_pending();
+  const bool wanted = token_work || tokens_.load(std::memory_order_relaxed) < 0 ||
+                      idle_wanted_.load(std::memory_order_relaxed) > 0;
   const std::size_t free_jobs = queues_->free.size_approx();
   bool lendable = false;
   const std::size_t count = all.count.load(std::memory_order_acquire);
@@ -12013,17 +12517,17 @@ bool pool::monitor_tick() {
     lendable = true;
     const std::uint32_t begun = one.free_jobs_begun_.load(std::memory_order_relaxed);
     const bool same = std::exchange(one.seen_free_jobs_, begun) == begun;
-    if (same && token_work &&
+    if (same && wanted &&
         one.token_.compare_exchange_strong(expected, worker::token_state::none,
                                            std::memory_order_relaxed)) {
       give_token();
     }
   }
-  if (!lendable && !token_work) {
+  if (!lendable && !wanted) {
     signals_.fetch_and(~free_jobs_ran, std::memory_order_relaxed);
   }
   const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
-  if ((signals & searching_mask) != 0) return token_work || free_jobs != 0;
+  if ((signals & searching_mask) != 0) return wanted || free_jobs != 0;
   if (token_work && tokens_.load(std::memory_order_relaxed) > 0) wake_or_add();
   if (free_jobs != 0) {
     // As many as wait, at most doubling the threads each tick.
@@ -12032,7 +12536,7 @@ bool pool::monitor_tick() {
       if (!wake_one() && !add_thread()) break;
     }
   }
-  return free_jobs != 0 || (token_work && lendable);
+  return free_jobs != 0 || (wanted && lendable);
 }
 
 // The end ----------------------------------------------------------------------------------------
@@ -12054,8 +12558,12 @@ void pool::stop() {
   {
     const std::lock_guard lock(all.mutex);
     all.retired.clear();
-    for (std::size_t place = all.owned.size(); place-- > 0;) all.retired.push_back(place);
+    for (std::size_t place = all.owned.size(); place-- > 0;) {
+      if (!all.owned[place]->guest_) all.retired.push_back(place);
+    }
     all.owed = 0;
+    epoch_.fetch_add(1, std::memory_order_relaxed);
+    idle_wanted_.store(0, std::memory_order_relaxed);
     tokens_.store(0, std::memory_order_relaxed);
     signals_.store(stopped, std::memory_order_relaxed);
   }
@@ -12161,13 +12669,11 @@ record_list& records() {
   return *list;
 }
 
-constinit thread_local thread_record* current = nullptr;
-
 struct record_returner {
   bool armed = false;
   ~record_returner() {
-    if (current != nullptr) records().give(current);
-    current = nullptr;
+    if (current_record != nullptr) records().give(current_record);
+    current_record = nullptr;
   }
 };
 thread_local record_returner returner;
@@ -12178,22 +12684,21 @@ void read_stack_bounds(thread_record& record) {
   void* low = nullptr;
   std::size_t size = 0;
   if (::pthread_attr_getstack(&attributes, &low, &size) == 0) {
-    record.stack_low = reinterpret_cast<std::uintptr_t>(low);
-    record.stack_size = size;
+    record.stack_limit = reinterpret_cast<std::uintptr_t>(low) + size / 4;
   }
   ::pthread_attr_destroy(&attributes);
 }
 
-thread_record& adopt() {
-  returner.armed = true;  // constructs it, so that it runs when the thread ends
-  current = records().take();
-  read_stack_bounds(*current);
-  return *current;
-}
-
 }  // namespace
 
-thread_record& this_thread() { return current != nullptr ? *current : adopt(); }
+constinit thread_local thread_record* current_record = nullptr;
+
+thread_record& adopt_thread() {
+  returner.armed = true;  // constructs it, so that it runs when the thread ends
+  current_record = records().take();
+  read_stack_bounds(*current_record);
+  return *current_record;
+}
 
 }  // namespace ray::detail::exec
 
@@ -12571,6 +13076,8 @@ class spill_directory {
   /// Makes the directory and locks it, if that has not been done. Throws `spill_failure`.
   void create();
   [[nodiscard]] bool exists() const noexcept { return directory_.valid(); }
+  /// Removes it with the files in it, for good; the descriptor stays open and leads nowhere.
+  void remove() noexcept;
   /// Of the open directory, for the `*at` calls.
   [[nodiscard]] int descriptor() const noexcept { return directory_.get(); }
   [[nodiscard]] std::string path_of(const std::string& name) const { return path_ + '/' + name; }
@@ -12589,7 +13096,7 @@ class spill_directory {
   file_descriptor users_directory_;
   file_descriptor directory_;
   file_descriptor lock_;
-  pid_t owner_ = 0;
+  pid_t owner_ = 0;  // 0: not made yet, or removed
 };
 
 }  // namespace ray::detail::store
@@ -12626,6 +13133,9 @@ class spill_files {
 
   /// Of dead processes, beside our own directory.
   void remove_leftovers() const noexcept { directory_.remove_leftovers(); }
+
+  /// Takes all files from the disk. Records can still be discarded, and nothing else be done.
+  void remove_all() noexcept;
 
   /// A new empty file and its open descriptor. Throws `spill_failure`.
   struct opened {
@@ -12804,8 +13314,8 @@ struct statistics {
 class object_store {
  public:
   explicit object_store(options settings, const io_calls& calls = system_io);
-  /// Removes the spill files. Every entry must have been erased or released before; what is left is
-  /// forgotten, its value not destroyed.
+  /// Removes the spill files, if `close` has not. Every entry must have been erased or released
+  /// before; what is left is forgotten, its value not destroyed.
   ~object_store();
 
   object_store(const object_store&) = delete;
@@ -12865,6 +13375,12 @@ class object_store {
   /// for room any more. What goes wrong is told to those who wait.
   void relieve() noexcept;
 
+  /// Ends the store's dealings with courier and disk, for objects that outlive the session. The
+  /// spill files go; what is in memory can be used and erased as before, what is spilled only
+  /// erased. Who waits for room goes over; when this returns, `wake_courier` has been called for
+  /// the last time.
+  void close() noexcept;
+
   /// Counts; takes time in proportion to the number of objects.
   [[nodiscard]] statistics stats() const;
 
@@ -12912,6 +13428,7 @@ class object_store {
   void refund(const entry& object) noexcept;
   [[nodiscard]] std::string await_room(urgency why);
   void request_relief() noexcept;
+  void wake_courier(std::unique_lock<std::mutex>& lock) noexcept;
   void unpinned_over_limit() noexcept;
   void room_was_made() noexcept;
   [[nodiscard]] bool relieving_on_this_thread() const noexcept;
@@ -12961,6 +13478,8 @@ class object_store {
   std::string failure_;          // of the last finished pass; empty: none
   bool exhausted_ = false;       // the last finished pass found no more to spill
   bool awake_ = false;           // the courier has been woken and has not come to rest since
+  bool closed_ = false;
+  int waking_ = 0;  // calls of `wake_courier` under way
   std::atomic<int> waiting_{0};
 
   // The courier's own, under `pass_mutex_`.
@@ -13049,16 +13568,19 @@ std::string object_store::await_room(urgency why) {
   std::unique_lock lock(relief_mutex_);
   const counted_in among(waiting_);
   for (;;) {
-    if (why == urgency::known && has_room()) return {};
+    if (closed_ || (why == urgency::known && has_room())) return {};
     const std::uint64_t ticket = ++requested_;
-    const bool wake = !help_oneself && !std::exchange(awake_, true);
-    lock.unlock();
-    if (help_oneself) relieve();
-    if (wake) options_.wake_courier(options_.context);
-    lock.lock();
-    relieved_.wait(lock,
-                   [&] { return completed_ >= ticket || (why == urgency::known && has_room()); });
-    if (has_room()) return {};
+    if (help_oneself) {
+      lock.unlock();
+      relieve();
+      lock.lock();
+    } else {
+      wake_courier(lock);
+    }
+    relieved_.wait(lock, [&] {
+      return closed_ || completed_ >= ticket || (why == urgency::known && has_room());
+    });
+    if (closed_ || has_room()) return {};
     if (!failure_.empty()) return failure_;
     // All else is pinned; or there was room, and others were quicker: once more.
     if (exhausted_) return {};
@@ -13068,12 +13590,33 @@ std::string object_store::await_room(urgency why) {
 /// Has the courier make a pass, and does not wait for it.
 void object_store::request_relief() noexcept {
   if (options_.wake_courier == nullptr || relieving_on_this_thread()) return;
-  {
-    const std::lock_guard lock(relief_mutex_);
-    ++requested_;
-    if (std::exchange(awake_, true)) return;
-  }
+  std::unique_lock lock(relief_mutex_);
+  if (closed_) return;
+  ++requested_;
+  wake_courier(lock);
+}
+
+/// Calls the owner's function without the lock, unless the courier is awake anyway.
+void object_store::wake_courier(std::unique_lock<std::mutex>& lock) noexcept {
+  if (std::exchange(awake_, true)) return;
+  ++waking_;
+  lock.unlock();
   options_.wake_courier(options_.context);
+  lock.lock();
+  if (--waking_ == 0 && closed_) relieved_.notify_all();
+}
+
+void object_store::close() noexcept {
+  {
+    std::unique_lock lock(relief_mutex_);
+    closed_ = true;
+    relieved_.notify_all();
+    relieved_.wait(lock, [this] { return waking_ == 0; });
+  }
+  // After the pass that may be under way; there is no other.
+  const std::lock_guard pass(pass_mutex_);
+  writer_.reset();
+  files_.remove_all();
 }
 
 void object_store::unpinned_over_limit() noexcept {
@@ -14136,7 +14679,7 @@ void object_store::relieve() noexcept {
     std::uint64_t ticket = 0;
     {
       const std::lock_guard lock(relief_mutex_);
-      if (!first && completed_ == requested_) {
+      if (closed_ || (!first && completed_ == requested_)) {
         awake_ = false;
         break;
       }
@@ -14538,14 +15081,17 @@ spill_directory::spill_directory(const std::filesystem::path& parent)
     : parent_(resolved(parent)),
       users_path_((parent_ / ("ray-spill-" + std::to_string(::geteuid()))).string()) {}
 
-spill_directory::~spill_directory() {
+spill_directory::~spill_directory() { remove(); }
+
+void spill_directory::remove() noexcept {
   // A child by fork has a copy of this object; the files are its parent's.
-  if (!exists() || ::getpid() != owner_) return;
+  if (std::exchange(owner_, 0) != ::getpid()) return;
   try {
     remove_directory(users_directory_.get(), directory_.get(), name_);
   } catch (const std::bad_alloc&) {
     // Then the next process of this user removes it.
   }
+  lock_ = file_descriptor();
 }
 
 void spill_directory::create() {
@@ -14763,6 +15309,17 @@ std::shared_ptr<const file_descriptor> spill_files::open_for_reading(const recor
 void spill_files::forget(spill_file& file) noexcept {
   if (file.reading != nullptr) *std::find(recent_.begin(), recent_.end(), &file) = nullptr;
   files_.erase(&file);
+}
+
+void spill_files::remove_all() noexcept {
+  {
+    // An open file keeps its space after its name is gone.
+    const std::lock_guard lock(mutex_);
+    for (spill_file*& file : recent_) {
+      if (file != nullptr) std::exchange(file, nullptr)->reading.reset();
+    }
+  }
+  directory_.remove();
 }
 
 std::string spill_files::path_of(const spill_file& file) const {
@@ -15359,6 +15916,8 @@ class actor_core {
   static void execute_call(task* call) noexcept;
   [[nodiscard]] static bool run_call_inline(task* call) noexcept;
   static void call_ended(actor_core* actor, std::uint32_t group, task* call) noexcept;
+  /// A call that has been undone goes to the next incarnation, before those that have not begun.
+  static void take_back(task* call, std::uint64_t references) noexcept;
   void reserve_call(task* call, const call_options* options);
 
   /// While a method blocks on an unbegun call of its own actor: throws usage_error when that call
@@ -15421,9 +15980,10 @@ class actor_core {
   struct aftermath {
     std::vector<task*> started;
     std::vector<task*> failed;
-    std::vector<task*> stopped;    // running calls whose futures end, each with a reference
-    bool start_life = false;       // the constructor, or the end of the state, is due
-    bool creation_failed = false;  // unless it has ended, the constructor's future fails
+    std::vector<task*> stopped;      // running calls whose futures end, each with a reference
+    std::vector<task*> interrupted;  // running calls that will be repeated, each with a reference
+    bool start_life = false;         // the constructor, or the end of the state, is due
+    bool creation_failed = false;    // unless it has ended, the constructor's future fails
     bool unreferenced = false;
   };
   void deliver(aftermath& after) noexcept;
@@ -15439,7 +15999,9 @@ class actor_core {
   void run_constructor() noexcept;
   [[nodiscard]] std::exception_ptr construct_again() noexcept;
   void stop_state() noexcept;
-  void take_checkpoint() noexcept;
+  void take_checkpoint(const task* ended) noexcept;
+  void begin_call(call_group& group, task* call);
+  void end_call(call_group& group, task* call);
   [[nodiscard]] std::chrono::steady_clock::time_point next_checkpoint() const noexcept;
   [[nodiscard]] std::exception_ptr death() const;
 
@@ -15474,7 +16036,7 @@ class actor_core {
   std::string reason_;  // why it stops or has ended
   std::vector<call_group> groups_;
   std::map<std::uint64_t, std::deque<task*>> lanes_;  // by caller: calls held back
-  std::vector<task*> running_;
+  std::vector<task*> running_;  // each with a reference: their futures may end before they do
   void* creation_copy_ = nullptr;
   std::optional<image> checkpoint_;
   std::chrono::steady_clock::time_point checkpoint_due_{};
@@ -15507,6 +16069,34 @@ bool end_if_cancelled(task* one) noexcept;
 /// Ends a task before its function has returned, with its descendants if `recursive`: the future
 /// ends now, a function that runs is asked to stop, one that nobody has begun never runs.
 void end_early(task* one, std::exception_ptr error, bool recursive) noexcept;
+
+}  // namespace ray::detail
+
+// ---- src/runtime/attempt.hpp
+/// What an attempt of a task needs beyond running its function: timers, retries, slots. Only tasks
+/// with an extra part, or in a session that ends or cancels, come here.
+
+
+
+namespace ray::detail {
+
+/// Prepares the attempt that begins now; false when the task has ended, or was ended here.
+[[nodiscard]] bool begin_attempt(task* one) noexcept;
+
+/// Whether another attempt is left, and the arguments for it.
+[[nodiscard]] bool may_repeat(task* one) noexcept;
+
+/// Whether the error is worth another attempt; then the arguments are there again.
+[[nodiscard]] bool try_again(task* one, const std::exception_ptr& error) noexcept;
+
+/// Makes an attempt undone: its result goes, its arguments are there again. Ends the task and
+/// returns false when they cannot be copied once more.
+[[nodiscard]] bool undo_attempt(task* one, outcome how) noexcept;
+
+/// The task's function has returned for the last time: gives back its timer and its slot.
+void end_of_attempt(task* one) noexcept;
+
+void destroy_extra(task* one) noexcept;
 
 }  // namespace ray::detail
 
@@ -15581,9 +16171,10 @@ class interrupts {
   /// Asks all to stop: the session ends.
   void reach_all() noexcept;
 
-  /// How many cancelled tasks live whose children are to be cancelled. While it is zero, tasks need
-  /// not look at their ancestors. Relaxed: a task that misses the change looks when it ends.
-  std::atomic<std::int64_t> cancelled_parents{0};
+  /// How many cancelled tasks live whose children are to be cancelled, and one while no session
+  /// runs. While it is zero, tasks need not look around before they begin. Relaxed: a task that
+  /// misses the change looks when it ends.
+  std::atomic<std::int64_t> attention{1};
 
  private:
   template <typename Predicate>
@@ -15671,6 +16262,10 @@ class scheduling {
   void sweep_cancelled() noexcept;
   /// A token that was asked back has come.
   void token_returned() noexcept;
+  /// One that is wanted if idle may be so.
+  void token_idle() noexcept;
+  /// There is work again after idle tokens were given back.
+  void work_came() noexcept;
   /// Settings that had a class are gone.
   void drop_class(head::class_id id, std::uint64_t session) noexcept;
 
@@ -15711,6 +16306,7 @@ class scheduling {
     std::vector<std::pair<object_handle, std::exception_ptr>> groups;
     std::vector<std::pair<actor_core*, head::effect>> actors;  // each with a reference
     std::vector<std::string> warnings;
+    bool tokens_given_back = false;  // idle ones
   };
   static void deliver(aftermath& after) noexcept;
 
@@ -15719,9 +16315,9 @@ class scheduling {
   template <typename Input>
   void apply_locked(const Input& input, aftermath& after);
   void carry_out(head::effects& effects, aftermath& after);
-  void restate_standing(aftermath& after);
   void grant_tasks(const head::grant& one, head::effects& more, aftermath& after);
-  void recall_tokens(const head::recall& one, head::effects& more);
+  void recall_tokens(const head::recall& one, head::effects& more, aftermath& after);
+  void give_back_idle(head::effects& more, aftermath& after);
   void end_class(head::class_id cls, const std::exception_ptr& error, aftermath& after);
   void tell_infeasible(const head::infeasible& one, aftermath& after);
   void tell_actor(const actor_id& id, const head::effect& one, aftermath& after);
@@ -15733,8 +16329,7 @@ class scheduling {
   job_id job_;
   head::class_id tokens_;
   std::int64_t standing_wanted_ = 0;  // tokens that the pool is to have
-  std::int64_t standing_stated_ =
-      0;  // and what the machine was told: idle ones given back lower it
+  std::int64_t idle_wanted_ = 0;      // tokens that the machine wants back if they are idle
   bool infeasible_is_error_ = false;
   std::map<head::class_id, class_queue> queues_;
   std::map<head::group_id, object_handle> groups_;  // not yet ready
@@ -15792,22 +16387,25 @@ extern constinit thread_local task* current_task;
 class core {
  public:
   [[nodiscard]] static core& get() noexcept {
-    static core& one = *new core;
-    return one;
+    core* one = instance_.load(std::memory_order_acquire);
+    return one != nullptr ? *one : make();
   }
 
-  /// Starts a session. Throws usage_error when one runs.
-  void start(runtime::session_options options);
-  /// Ends it: what waits ends with usage_error, what runs is asked to stop and joined.
-  void stop() noexcept;
-
-  [[nodiscard]] bool running() const noexcept {
-    return phase_.load(std::memory_order_relaxed) == phase::running;
+  /// The same, where a session runs or has run.
+  [[nodiscard]] static core& running_one() noexcept {
+    return *instance_.load(std::memory_order_relaxed);
   }
+
+  /// Starts a session and returns its number, from 1. Throws usage_error when one runs.
+  std::uint64_t start(runtime::session_options options);
+  /// Ends it: what waits ends with usage_error, what runs is asked to stop and joined. Does nothing
+  /// when none runs, or another than that with the number.
+  void stop(std::uint64_t number = any_session) noexcept;
+  static constexpr std::uint64_t any_session = 0;
+
+  [[nodiscard]] static bool running() noexcept { return session_runs(); }
   /// True from the moment when the session begins to end.
-  [[nodiscard]] bool stopping() const noexcept {
-    return phase_.load(std::memory_order_relaxed) != phase::running;
-  }
+  [[nodiscard]] static bool stopping() noexcept { return !session_runs(); }
 
   /// The session's store, or null. Shared with the values that it tracks, which may outlive the
   /// session in views.
@@ -15827,13 +16425,17 @@ class core {
 
  private:
   core() = default;
+  [[nodiscard]] static core& make() noexcept;
   void set_objects(std::shared_ptr<store::object_store> objects) noexcept {
     const std::lock_guard lock(objects_mutex_);
     objects_.swap(objects);
   }
 
+  static std::atomic<core*> instance_;
+
   enum class phase { stopped, starting, running, stopping };
   std::atomic<phase> phase_{phase::stopped};
+  std::atomic<std::uint64_t> session_{0};  // the last that was started
   std::mutex objects_mutex_;
   std::shared_ptr<store::object_store> objects_;
 };
@@ -15849,9 +16451,12 @@ class core {
 namespace ray::detail {
 
 class object;
+class task;
 
 /// "task 'price' (id)", "object (id)".
 [[nodiscard]] std::string describe(object* one);
+/// "task 'price'": all calls of that name.
+[[nodiscard]] std::string describe_kind(task* one);
 [[nodiscard]] std::string describe_actor(const std::string& name, const std::string& type,
                                          const actor_id& id);
 /// "1.5 s", "20 ms".
@@ -15862,6 +16467,7 @@ class object;
 [[nodiscard]] std::string session_over_message(object* one);
 [[nodiscard]] std::string cancelled_message(object* one);
 [[nodiscard]] std::string parent_cancelled_message(object* one);
+[[nodiscard]] std::string call_repeats_message(object* one);
 [[nodiscard]] std::string timeout_message(object* one, duration limit);
 [[nodiscard]] std::string group_removed_text(const std::string& reason);
 [[nodiscard]] std::string infeasible_text(const std::string& what, bool is_error);
@@ -15896,10 +16502,6 @@ struct stored_value {
 
 /// Logs an error that nobody asked for before its last handle went.
 void report_unobserved(object& one) noexcept;
-
-/// Takes apart a task that nothing refers to: what is left of its arguments, its options, its hold
-/// on its parent.
-void dismantle(task* one) noexcept;
 
 /// Has the store forget and destroy the object's value.
 void erase_stored(object& one) noexcept;
@@ -15936,6 +16538,10 @@ void check_actor_options(const actor_options& options, const actor_state& state)
 
 }  // namespace ray::detail
 
+// ---- src/runtime/run.hpp
+/// Running a plain task: the path that must be short. Everything that a task may need beyond it is
+/// behind `run_special` and `complete` (task.cpp).
+
 // ---- src/runtime/task_extra.hpp
 /// What only tasks with options, actors' calls and coroutines need: allocated when first wanted.
 
@@ -15965,11 +16571,11 @@ class actor_core;
 
 struct task_extra {
   std::shared_ptr<const call_settings> settings;
-  actor_core* actor = nullptr;  // of an actor's call; the call keeps it alive
-  std::uint32_t group = 0;      // its concurrency group
-  std::uint64_t caller = 0;     // who called; orders the calls
-  bool creates_actor = false;   // the actor's constructor
-  int attempt = 0;
+  actor_core* actor = nullptr;     // of an actor's call; the call keeps it alive
+  std::uint32_t group = 0;         // its concurrency group
+  std::uint64_t caller = 0;        // who called; orders the calls
+  bool creates_actor = false;      // the actor's constructor
+  std::atomic<int> attempt{0};     // its actor reads it while it runs
   void* arguments_copy = nullptr;  // for another attempt
   head::class_id cls;              // of a classed task
   bool holds_slot = false;
@@ -15984,17 +16590,13 @@ struct task_access {
   static std::atomic<std::int32_t>& unready(task* one) noexcept { return one->unready_; }
   static std::uint32_t& credits(task* one) noexcept { return one->credits_; }
   static task*& parent(task* one) noexcept { return one->parent_; }
-  static task_extra*& extra(task* one) noexcept { return one->extra_; }
+  static std::atomic<task_extra*>& extra(task* one) noexcept { return one->extra_; }
   static std::atomic<std::uint64_t>& word(task* one) noexcept { return one->word_; }
   static bool& arguments_gone(task* one) noexcept { return one->arguments_gone_; }
 };
 
 /// The task's extra part, made if there is none.
 [[nodiscard]] task_extra& extra_of(task* one);
-
-/// Runs a task whose claim the caller has won. `references` is 1 when the caller also has the
-/// queue's reference, else 0. False when the task is suspended: `finish_suspended` follows.
-bool run_claimed(task* one, std::uint64_t references) noexcept;
 
 /// Ends a suspended task: its value stands in its storage, or it has ended otherwise (`failed`), or
 /// its function has thrown `error`.
@@ -16015,6 +16617,41 @@ bool fail_unbegun(task* one, std::exception_ptr error) noexcept;
 
 
 
+namespace ray::detail {
+
+/// Runs a claimed task with options, one that can be suspended, or in a session that ends or
+/// cancels. False when it is suspended.
+[[nodiscard]] bool run_special(task* one, std::uint64_t references) noexcept;
+
+/// The end of a task whose function has run for the last time; drops `references` and its credits.
+void complete(task* one, outcome how, std::uint64_t references) noexcept;
+
+/// Runs a task whose claim the caller has won. `references` is 1 when the caller also has the
+/// queue's reference, else 0. False when the task is suspended: `finish_suspended` follows.
+inline bool run_claimed(task* one, std::uint64_t references) noexcept {
+  const auto& attention = core::running_one().interruptions.attention;
+  const block_operations& operations = one->operations();
+  if (one->extra() != nullptr || operations.may_suspend ||
+      attention.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    return run_special(one, references);
+  }
+  task* const outer = std::exchange(current_task, one);
+  const outcome how = operations.run(one);
+  current_task = outer;
+  if (how != outcome::value || operations.destroy_arguments != nullptr ||
+      task_access::parent(one) != outer || one->extra() != nullptr ||
+      attention.load(std::memory_order_relaxed) != 0) {
+    complete(one, how, references);
+  } else {
+    one->publish(references + task_access::credits(one));
+  }
+  return true;
+}
+
+}  // namespace ray::detail
+
+
+
 
 namespace ray::detail {
 namespace {
@@ -16026,6 +16663,20 @@ std::uint32_t group_of(task* call) { return call->extra()->group; }
 
 void set_flags(task* call, std::uint64_t flags) noexcept {
   task_access::word(call).fetch_or(flags, std::memory_order_acq_rel);
+}
+
+/// As `claim`, but not of a call that was taken back and waits: an entry of its first start may
+/// still be in a queue.
+[[nodiscard]] bool claim_runnable(task* call) noexcept {
+  auto& state = task_access::word(call);
+  std::uint64_t word = state.load(std::memory_order_relaxed);
+  while ((word & (object::runnable | object::claimed)) == object::runnable) {
+    if (state.compare_exchange_weak(word, word | object::claimed, std::memory_order_acq_rel,
+                                    std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// Ends a call that was never begun and whose arguments are there: nobody else refers to it.
@@ -16125,6 +16776,10 @@ void actor_core::reserve_call(task* call, const call_options* options) {
       settings.stream_buffer = options->stream_buffer;
     }
     set_call_settings(call, make_settings(std::move(settings)));
+    // Made now, so that whoever restarts the actor may look at it.
+    if (options_.max_restarts != 0 && extra.settings->options.max_retries != 0) {
+      extra.arguments_copy = call->operations().make_arguments_copy(call);
+    }
   }
   retain(this);
   extra.actor = this;
@@ -16202,10 +16857,21 @@ void actor_core::start_calls(call_group& group, aftermath& after) {
   while (group.running < group.limit && !group.queue.empty()) {
     task* call = group.queue.front();
     group.queue.pop_front();
-    ++group.running;
-    running_.push_back(call);
+    begin_call(group, call);
     after.started.push_back(call);
   }
+}
+
+void actor_core::begin_call(call_group& group, task* call) {
+  ++group.running;
+  call->add_reference();
+  running_.push_back(call);
+}
+
+/// The caller drops the reference, without the lock.
+void actor_core::end_call(call_group& group, task* call) {
+  --group.running;
+  running_.erase(std::find(running_.begin(), running_.end(), call));
 }
 
 void actor_core::deliver(aftermath& after) noexcept {
@@ -16226,6 +16892,10 @@ void actor_core::deliver(aftermath& after) noexcept {
       if (limited) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
       discard_call(call, error);
     }
+  }
+  for (task* call : after.interrupted) {
+    core::get().interruptions.reach(call);
+    call->drop_references(1);
   }
   for (task* call : after.stopped) {
     std::exception_ptr error;
@@ -16249,12 +16919,12 @@ void actor_core::deliver(aftermath& after) noexcept {
 }
 
 void actor_core::execute_call(task* call) noexcept {
-  if (!call->claim()) return call->drop_references(1);  // a waiting thread runs it
+  if (!claim_runnable(call)) return call->drop_references(1);  // a waiting thread runs it
   actor_core* self = call->extra()->actor;
   retain(self);
   for (int count = 0;; ++count) {
     const std::uint32_t group = group_of(call);
-    if (!run_claimed(call, 1)) break;  // suspended: `call_ended` follows
+    if (!run_claimed(call, 1)) break;  // suspended (`call_ended` follows), or taken back
     call = self->next_call(group, call);
     if (call == nullptr) break;
     if (count == calls_in_a_row) {
@@ -16269,7 +16939,7 @@ void actor_core::execute_call(task* call) noexcept {
 }
 
 bool actor_core::run_call_inline(task* call) noexcept {
-  if (!call->claim()) return false;
+  if (!claim_runnable(call)) return false;
   actor_core* self = call->extra()->actor;
   retain(self);
   const std::uint32_t group = group_of(call);
@@ -16285,16 +16955,41 @@ void actor_core::call_ended(actor_core* self, std::uint32_t group, task* call) n
   }
 }
 
+void actor_core::take_back(task* call, std::uint64_t references) noexcept {
+  actor_core* self = call->extra()->actor;
+  retain(self);
+  if (references == 0) call->add_reference();  // the queue's
+  if (self->options_.max_pending_calls != 0) {
+    self->pending_calls_.fetch_add(1, std::memory_order_relaxed);
+  }
+  aftermath after;
+  {
+    const std::lock_guard lock(self->mutex_);
+    call_group& group = self->groups_[group_of(call)];
+    self->end_call(group, call);
+    task_access::word(call).fetch_and(~(object::runnable | object::claimed | object::to_repeat),
+                                      std::memory_order_relaxed);
+    if (self->phase_ == phase::ended || self->over_) {
+      after.failed.push_back(call);
+    } else {
+      group.queue.push_front(call);
+    }
+    self->settle(after);
+  }
+  self->deliver(after);
+  call->drop_references(1);
+  release(self);
+}
+
 /// The place of an ended call goes to the next one of its group, which the caller runs.
 task* actor_core::next_call(std::uint32_t index, task* ended) noexcept {
-  take_checkpoint();
+  take_checkpoint(ended);
   aftermath after;
   task* next = nullptr;
   {
     const std::lock_guard lock(mutex_);
     call_group& group = groups_[index];
-    --group.running;
-    running_.erase(std::find(running_.begin(), running_.end(), ended));
+    end_call(group, ended);
     if (stop_after_call_ && phase_ == phase::alive) {
       can_restart_ = false;
       begin_stop("it ended itself with ray::exit_actor", after);
@@ -16302,14 +16997,14 @@ task* actor_core::next_call(std::uint32_t index, task* ended) noexcept {
     if (phase_ == phase::alive && group.running < group.limit && !group.queue.empty()) {
       next = group.queue.front();
       group.queue.pop_front();
-      ++group.running;
-      running_.push_back(next);
+      begin_call(group, next);
       if (options_.max_pending_calls != 0) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
     } else {
       settle(after);
     }
   }
   deliver(after);
+  ended->drop_references(1);
   return next;
 }
 
@@ -16415,6 +17110,13 @@ void actor_core::end_books(const std::string& reason, aftermath& after) {
     after.creation_failed = true;
   } else if (phase_ == phase::alive || phase_ == phase::starting) {
     begin_stop(reason, after);
+  } else if (phase_ == phase::stopping) {
+    // There is no next incarnation after all.
+    for (task* call : running_) {
+      if ((call->word() & object::to_repeat) == 0) continue;
+      call->add_reference();
+      after.stopped.push_back(call);
+    }
   }
   fail_queued(after);
 }
@@ -16424,9 +17126,15 @@ void actor_core::begin_stop(const std::string& reason, aftermath& after) {
   if (phase_ == phase::stopping || phase_ == phase::ended) return;
   reason_ = reason;
   phase_ = phase::stopping;
+  const bool may_return = options_.max_restarts != 0 && can_restart_ && !over_;
   for (task* call : running_) {
     call->add_reference();
-    after.stopped.push_back(call);
+    if (may_return && may_repeat(call)) {
+      set_flags(call, object::to_repeat);
+      after.interrupted.push_back(call);
+    } else {
+      after.stopped.push_back(call);
+    }
   }
   settle(after);
 }
@@ -16617,16 +17325,18 @@ std::chrono::steady_clock::time_point actor_core::next_checkpoint() const noexce
 }
 
 /// Called by the thread that has just ended a call and still has its place: when no other call
-/// runs, none can begin, and the state is at rest.
-void actor_core::take_checkpoint() noexcept {
+/// runs, none can begin, and the state is at rest. An answered call is covered also when the actor
+/// is asked to stop at that moment; one that was stopped is not.
+void actor_core::take_checkpoint(const task* ended) noexcept {
   if (options_.checkpoint_every == forever) return;
   {
     const std::lock_guard lock(mutex_);
-    if (phase_ != phase::alive || running_.size() != 1 ||
+    if ((phase_ != phase::alive && phase_ != phase::stopping) || running_.size() != 1 ||
+        (ended->word() & object::cancelled) != 0 ||
         std::chrono::steady_clock::now() < checkpoint_due_) {
       return;
     }
-    phase_ = phase::starting;  // nothing begins
+    if (phase_ == phase::alive) phase_ = phase::starting;  // nothing begins
   }
   std::optional<image> taken;
   try {
@@ -16705,27 +17415,6 @@ void exit_actor() {
 }  // namespace ray
 
 // ---- src/runtime/attempt.cpp
-// ---- src/runtime/attempt.hpp
-/// What an attempt of a task needs beyond running its function: timers, retries, slots. Only tasks
-/// with an extra part, or in a session that ends or cancels, come here.
-
-
-
-namespace ray::detail {
-
-/// Prepares the attempt that begins now; false when the task has ended, or was ended here.
-[[nodiscard]] bool begin_attempt(task* one) noexcept;
-
-/// Whether the error is worth another attempt; then the arguments are there again.
-[[nodiscard]] bool try_again(task* one, const std::exception_ptr& error) noexcept;
-
-/// The task's function has returned for the last time: gives back its timer and its slot.
-void end_of_attempt(task* one) noexcept;
-
-void destroy_extra(task* one) noexcept;
-
-}  // namespace ray::detail
-
 
 
 
@@ -16746,11 +17435,23 @@ void drop_timer(task_extra& extra) noexcept {
   extra.timer.reset();
 }
 
+void restore_arguments(task* one) {
+  if (one->operations().destroy_arguments != nullptr &&
+      !std::exchange(task_access::arguments_gone(one), true)) {
+    one->operations().destroy_arguments(one);
+  }
+  one->operations().restore_arguments(one, one->extra()->arguments_copy);
+  task_access::arguments_gone(one) = false;
+}
+
 }  // namespace
 
 task_extra& extra_of(task* one) {
-  task_extra*& extra = task_access::extra(one);
-  if (extra == nullptr) extra = new task_extra;
+  task_extra* extra = one->extra();
+  if (extra == nullptr) {
+    extra = new task_extra;
+    task_access::extra(one).store(extra, std::memory_order_release);
+  }
   return *extra;
 }
 
@@ -16808,25 +17509,43 @@ bool begin_attempt(task* one) noexcept {
   return true;
 }
 
-bool try_again(task* one, const std::exception_ptr& error) noexcept {
-  task_extra* extra = one->extra();
+bool may_repeat(task* one) noexcept {
+  const task_extra* extra = one->extra();
   if (extra == nullptr || extra->arguments_copy == nullptr || one->is_ready()) return false;
   const task_options& options = extra->settings->options;
-  if (options.max_retries >= 0 && extra->attempt >= options.max_retries) return false;
-  if (core::get().stopping()) return false;
+  if (options.max_retries >= 0 &&
+      extra->attempt.load(std::memory_order_relaxed) >= options.max_retries)
+    return false;
+  return !core::stopping();
+}
+
+bool try_again(task* one, const std::exception_ptr& error) noexcept {
+  if (!may_repeat(one)) return false;
+  task_extra* extra = one->extra();
+  const task_options& options = extra->settings->options;
   try {
     if (!options.retry_exceptions.matches(error)) return false;
     drop_timer(*extra);
-    if (one->operations().destroy_arguments != nullptr) {
-      task_access::arguments_gone(one) = true;
-      one->operations().destroy_arguments(one);
-    }
-    one->operations().restore_arguments(one, extra->arguments_copy);
-    task_access::arguments_gone(one) = false;
+    restore_arguments(one);
   } catch (...) {
     return false;  // the arguments cannot be copied again: the task ends with its own error
   }
-  ++extra->attempt;
+  extra->attempt.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool undo_attempt(task* one, outcome how) noexcept {
+  task_extra& extra = *one->extra();
+  if (how == outcome::value) one->retract_value();
+  end_of_attempt(one);
+  extra.stop.reset();
+  try {
+    restore_arguments(one);
+  } catch (...) {
+    one->fail(std::current_exception());
+    return false;
+  }
+  extra.attempt.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
@@ -16841,7 +17560,7 @@ void end_of_attempt(task* one) noexcept {
 }
 
 void destroy_extra(task* one) noexcept {
-  task_extra* extra = std::exchange(task_access::extra(one), nullptr);
+  task_extra* extra = task_access::extra(one).exchange(nullptr, std::memory_order_relaxed);
   if (extra->arguments_copy != nullptr) {
     one->operations().destroy_arguments_copy(extra->arguments_copy);
   }
@@ -16934,8 +17653,10 @@ deadline_type deadline_after(duration timeout) noexcept {
 void throw_if_interrupted() {
   if (core::get().stopping()) throw usage_error("ray: " + session_over_text());
   task* one = current_task;
-  if (one == nullptr || (one->word() & object::cancelled) == 0) return;
-  throw_error(one);
+  if (one == nullptr) return;
+  const std::uint64_t word = one->word();
+  if ((word & object::cancelled) != 0) throw_error(one);
+  if ((word & object::to_repeat) != 0) throw cancelled_error(call_repeats_message(one));
 }
 
 void require_may_block() {
@@ -17051,8 +17772,7 @@ bool descends_from(task* one, const task* ancestor) noexcept {
 
 bool end_if_cancelled(task* one) noexcept {
   if ((one->word() & object::cancelled) != 0) return true;
-  if (core::get().interruptions.cancelled_parents.load(std::memory_order_relaxed) == 0)
-    return false;
+  if (core::get().interruptions.attention.load(std::memory_order_relaxed) == 0) return false;
   if (!any_ancestor(one, [](task* at) { return (at->word() & object::cancels_children) != 0; })) {
     return false;
   }
@@ -17075,14 +17795,17 @@ bool fail_unbegun(task* one, std::exception_ptr error) noexcept {
 void end_early(task* one, std::exception_ptr error, bool recursive) noexcept {
   auto& interruptions = core::get().interruptions;
   // Counted before the flag can be seen, and until the task's block is gone.
-  if (recursive) interruptions.cancelled_parents.fetch_add(1, std::memory_order_relaxed);
+  if (recursive) interruptions.attention.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t flags = object::cancelled | object::observed |
                               (recursive ? object::cancels_children : std::uint64_t{0});
   if (!one->fail(std::move(error), flags)) {
-    if (recursive) interruptions.cancelled_parents.fetch_sub(1, std::memory_order_relaxed);
+    if (recursive) interruptions.attention.fetch_sub(1, std::memory_order_relaxed);
     return;
   }
-  if (one->claim()) {
+  // A call that has not begun keeps its place in its actor's queue, and passes when its turn comes.
+  const task_extra* extra = one->extra();
+  const bool is_call = extra != nullptr && extra->actor != nullptr && !extra->creates_actor;
+  if (!is_call && one->claim()) {
     one->drop_references(std::exchange(task_access::credits(one), 0));
     return;
   }
@@ -17551,7 +18274,20 @@ std::uint64_t next_id() noexcept {
   return first++;
 }
 
-void core::start(runtime::session_options given) {
+constinit std::atomic<bool> session_flag{false};
+
+constinit std::atomic<core*> core::instance_{nullptr};
+
+core& core::make() noexcept {
+  static core* const one = [] {
+    auto* made = new core;
+    instance_.store(made, std::memory_order_release);
+    return made;
+  }();
+  return *one;
+}
+
+std::uint64_t core::start(runtime::session_options given) {
   phase expected = phase::stopped;
   if (!phase_.compare_exchange_strong(expected, phase::starting)) {
     throw usage_error(
@@ -17570,11 +18306,14 @@ void core::start(runtime::session_options given) {
     messenger.start(*objects_);
     const auto slots = options.num_cpus.units() / amount::units_per_one;
     const auto processors = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-    pool.start(static_cast<std::size_t>(std::clamp<std::int64_t>(slots, 1, processors)),
-               static_cast<std::size_t>(std::max<std::int64_t>(slots, 1)),
-               {.token_returned =
-                    [](void* self) noexcept { static_cast<scheduling*>(self)->token_returned(); },
-                .context = &scheduler});
+    pool.start(
+        static_cast<std::size_t>(std::clamp<std::int64_t>(slots, 1, processors)),
+        static_cast<std::size_t>(std::max<std::int64_t>(slots, 1)),
+        {.token_returned =
+             [](void* self) noexcept { static_cast<scheduling*>(self)->token_returned(); },
+         .token_idle = [](void* self) noexcept { static_cast<scheduling*>(self)->token_idle(); },
+         .work_came = [](void* self) noexcept { static_cast<scheduling*>(self)->work_came(); },
+         .context = &scheduler});
     scheduler.start(options, node, job);
   } catch (...) {
     pool.stop();
@@ -17582,12 +18321,19 @@ void core::start(runtime::session_options given) {
     phase_.store(phase::stopped);
     throw;
   }
+  const std::uint64_t number = session_.fetch_add(1, std::memory_order_relaxed) + 1;
   phase_.store(phase::running, std::memory_order_release);
+  interruptions.attention.fetch_sub(1, std::memory_order_relaxed);
+  session_flag.store(true, std::memory_order_release);
+  return number;
 }
 
-void core::stop() noexcept {
+void core::stop(std::uint64_t number) noexcept {
+  if (number != any_session && number != session_.load(std::memory_order_relaxed)) return;
   phase expected = phase::running;
   if (!phase_.compare_exchange_strong(expected, phase::stopping)) return;
+  session_flag.store(false, std::memory_order_relaxed);
+  interruptions.attention.fetch_add(1, std::memory_order_relaxed);
   // Calls are refused from here on. What runs is asked to stop; what waits ends.
   interruptions.reach_all();
   const auto actors = scheduler.actors();
@@ -17601,6 +18347,7 @@ void core::stop() noexcept {
   }
   messenger.stop();
   clear_exported();
+  objects_->close();
   set_objects(nullptr);
   phase_.store(phase::stopped, std::memory_order_release);
 }
@@ -17948,6 +18695,13 @@ void throw_queue_timeout(const char* what, duration timeout) {
 
 namespace ray::detail {
 
+std::string describe_kind(task* one) {
+  const task_extra* extra = one->extra();
+  const bool named =
+      extra != nullptr && extra->settings != nullptr && !extra->settings->options.name.empty();
+  return "task '" + (named ? extra->settings->options.name : one->operations().name(one)) + "'";
+}
+
 std::string describe(object* one) {
   const std::string id = to_hex(process_id_prefix(), one->id());
   if (one->operations().run == nullptr) return "object (" + id + ")";
@@ -17955,10 +18709,7 @@ std::string describe(object* one) {
   if (extra != nullptr && extra->creates_actor) {
     return "the constructor of " + extra->actor->describe();
   }
-  const bool named =
-      extra != nullptr && extra->settings != nullptr && !extra->settings->options.name.empty();
-  const std::string name = named ? extra->settings->options.name : one->operations().name();
-  std::string text = "task '" + name + "' (" + id + ")";
+  std::string text = describe_kind(static_cast<task*>(one)) + " (" + id + ")";
   if (extra != nullptr && extra->actor != nullptr) text += " of " + extra->actor->describe();
   return text;
 }
@@ -18047,6 +18798,11 @@ void throw_get_timeout(object* one, duration timeout) {
                       "; it goes on, and the future can be asked again");
 }
 
+std::string call_repeats_message(object* one) {
+  return "ray: the actor of " + describe(one) +
+         " restarts; this attempt ends here, and its next incarnation makes another one";
+}
+
 std::string actor_died_message(const std::string& actor, const std::string& reason) {
   return "ray: " + actor + " is dead: " + reason +
          "; make another one, or give it .max_restarts when it is to come back";
@@ -18113,20 +18869,6 @@ void report_unobserved(object& one) noexcept {
 namespace ray::detail {
 
 // Ending -----------------------------------------------------------------------------------------
-
-void object::publish(std::uint64_t references_to_drop) noexcept {
-  std::uint64_t word = word_.load(std::memory_order_relaxed);
-  // The usual case in one step: nobody ended it meanwhile, nobody waits, somebody has a handle (and
-  // with it a reference, so the block stays). Release: whoever sees `ready` sees the value.
-  while ((word & (ending | has_waiters)) == 0 && (word & handles_mask) != 0) {
-    const std::uint64_t after = (word | ready) - references_to_drop * one_reference;
-    if (word_.compare_exchange_weak(word, after, std::memory_order_acq_rel,
-                                    std::memory_order_relaxed)) {
-      return;
-    }
-  }
-  publish_slowly(word, references_to_drop);
-}
 
 void object::publish_slowly(std::uint64_t word, std::uint64_t references_to_drop) noexcept {
   while (true) {
@@ -18277,8 +19019,7 @@ void object::notify_waiters() noexcept {
 
 // Counts -----------------------------------------------------------------------------------------
 
-void object::drop_handle() noexcept {
-  const std::uint64_t word = word_.load(std::memory_order_acquire);
+void object::drop_handle_slowly(std::uint64_t word) noexcept {
   if (handles(word) == 1 && (word & ready) != 0) {
     // The last handle of an object that has ended: no other can come, and only references move.
     last_handle_gone();
@@ -18343,14 +19084,19 @@ void object::discard_value() noexcept {
   }
 }
 
+void object::retract_value() noexcept {
+  discard_value();
+  stored_ = nullptr;
+  word_.fetch_and(~tracked, std::memory_order_relaxed);
+}
+
 void object::drop_references(std::uint64_t count) noexcept {
   // Holding all references that there are, no atomic operation is needed to drop them.
   if (references(word_.load(std::memory_order_acquire)) != count) {
     const std::uint64_t before = word_.fetch_sub(count * one_reference, std::memory_order_acq_rel);
     if (references(before) != count) return;
   }
-  if (operations_->run != nullptr) dismantle(static_cast<task*>(this));
-  operations_->destroy_block(this);
+  free();
 }
 
 std::uint64_t object::id() noexcept {
@@ -18501,8 +19247,7 @@ void scheduling::start(const runtime::session_options& options, node_id node, jo
                        options.labels};
     apply_locked(own, after);
     standing_wanted_ = options.num_cpus.units() / amount::units_per_one;
-    standing_stated_ = 0;
-    restate_standing(after);
+    apply_locked(head::standing{tokens_, standing_wanted_}, after);
   }
   deliver(after);
 }
@@ -18550,6 +19295,7 @@ void scheduling::deliver(aftermath& after) noexcept {
     actor->answer(what);
     actor_core::release(actor);
   }
+  if (after.tokens_given_back) core::get().pool.want_work();
 }
 
 template <typename Input>
@@ -18557,23 +19303,9 @@ void scheduling::apply(const Input& input) noexcept {
   aftermath after;
   {
     const std::lock_guard lock(mutex_);
-    if (machine_) {
-      apply_locked(input, after);
-      restate_standing(after);
-    }
+    if (machine_) apply_locked(input, after);
   }
   deliver(after);
-}
-
-/// Idle tokens that were recalled lowered the standing demand; it is stated anew, so that the pool
-/// gets what nobody else took. A few times, since that can recall idle ones again; whatever is then
-/// left over comes with the next change of the books.
-void scheduling::restate_standing(aftermath& after) {
-  constexpr int most_rounds = 4;
-  for (int round = 0; round < most_rounds && standing_stated_ < standing_wanted_; ++round) {
-    standing_stated_ = standing_wanted_;
-    apply_locked(head::standing{tokens_, standing_wanted_}, after);
-  }
 }
 
 template <typename Input>
@@ -18593,12 +19325,13 @@ void scheduling::carry_out(head::effects& effects, aftermath& after) {
           using type = std::decay_t<decltype(one)>;
           if constexpr (std::is_same_v<type, head::grant>) {
             if (one.cls == tokens_) {
-              core::get().pool.deposit(one.slots);
+              const std::int64_t back = core::get().pool.deposit(one.slots);
+              if (back > 0) machine_->apply(head::release{tokens_, node_, back, false}, more);
             } else {
               grant_tasks(one, more, after);
             }
           } else if constexpr (std::is_same_v<type, head::recall>) {
-            recall_tokens(one, more);
+            recall_tokens(one, more, after);
           } else if constexpr (std::is_same_v<type, head::class_cancelled>) {
             end_class(one.cls,
                       std::make_exception_ptr(cancelled_error(group_removed_text(one.reason))),
@@ -18644,7 +19377,7 @@ void scheduling::enqueue(task* one) noexcept {
     const call_settings& settings = *one->extra()->settings;
     if (settings.session != session_) {
       settings.cls =
-          machine_->class_of(job_, spec_of(settings.options, describe(one)), describe(one));
+          machine_->class_of(job_, spec_of(settings.options, describe(one)), describe_kind(one));
       settings.session = session_;
     }
     one->extra()->cls = settings.cls;
@@ -18652,7 +19385,6 @@ void scheduling::enqueue(task* one) noexcept {
     queue.waiting.push_back(one);
     apply_locked(head::demand{settings.cls, static_cast<std::int64_t>(queue.waiting.size())},
                  after);
-    restate_standing(after);
   } catch (...) {
     after.failed.emplace_back(one, std::current_exception());
   }
@@ -18716,15 +19448,41 @@ void scheduling::sweep_cancelled() noexcept {
 
 void scheduling::token_returned() noexcept { apply(head::release{tokens_, node_, 1, false}); }
 
-void scheduling::recall_tokens(const head::recall& one, head::effects& more) {
+void scheduling::recall_tokens(const head::recall& one, head::effects& more, aftermath& after) {
   auto& pool = core::get().pool;
-  const std::int64_t idle = pool.withdraw_idle(one.slots);
-  const std::int64_t came = pool.ask_back(std::min(one.slots - idle, one.from_busy));
-  // Idle ones are not to come back at once, or the books would go in circles.
-  standing_stated_ -= idle;
-  if (idle > 0) machine_->apply(head::release{tokens_, node_, idle, true}, more);
+  idle_wanted_ = one.slots;
+  pool.want_idle(idle_wanted_);
+  give_back_idle(more, after);
+  const std::int64_t from_busy = std::min(idle_wanted_, one.from_busy);
+  const std::int64_t came = pool.ask_back(from_busy);
   if (came > 0) machine_->apply(head::release{tokens_, node_, came, false}, more);
+  idle_wanted_ -= from_busy;
+  pool.want_idle(idle_wanted_);
 }
+
+void scheduling::give_back_idle(head::effects& more, aftermath& after) {
+  const std::int64_t idle = core::get().pool.withdraw_idle(idle_wanted_);
+  if (idle == 0) return;
+  idle_wanted_ -= idle;
+  // That lowers the standing demand, or they would come back at once: until work needs them.
+  after.tokens_given_back = true;
+  machine_->apply(head::release{tokens_, node_, idle, true}, more);
+}
+
+void scheduling::token_idle() noexcept {
+  aftermath after;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!machine_ || idle_wanted_ == 0) return;
+    head::effects effects;
+    give_back_idle(effects, after);
+    core::get().pool.want_idle(idle_wanted_);
+    carry_out(effects, after);
+  }
+  deliver(after);
+}
+
+void scheduling::work_came() noexcept { apply(head::standing{tokens_, standing_wanted_}); }
 
 void scheduling::drop_class(head::class_id id, std::uint64_t session) noexcept {
   const std::lock_guard lock(mutex_);
@@ -18770,7 +19528,6 @@ void scheduling::create_group(head::group_id id, std::vector<head::bundle_spec> 
     groups_[id] = std::move(ready);
     try {
       apply_locked(head::create_group{id, job_, std::move(bundles), strategy}, after);
-      restate_standing(after);
     } catch (...) {
       groups_.erase(id);
       throw;
@@ -18809,7 +19566,6 @@ void scheduling::create_actor(const head::create_actor& request, actor_core* act
     actors_[request.id] = actor;
     try {
       apply_locked(request, after);
-      restate_standing(after);
     } catch (...) {
       actors_.erase(request.id);
       actor_core::release(actor);
@@ -19289,17 +20045,30 @@ namespace ray::detail {
 
 constinit thread_local task* current_task = nullptr;
 
-namespace {
-
-// What the function of the task that this thread runs has thrown; see `task_failed`.
-constinit thread_local std::exception_ptr* thrown = nullptr;
-
 void execute_task(exec::job* item) noexcept {
   auto* one = static_cast<task*>(item);
   task_extra* extra = one->extra();
   if (extra != nullptr && extra->actor != nullptr) return actor_core::execute_call(one);
   if (!one->claim()) return one->drop_references(1);  // run inline or cancelled meanwhile
   run_claimed(one, 1);
+}
+
+namespace {
+
+/// What a task's function has thrown, on its way from `task_failed` to who called `run`. Trivial
+/// memory, so that it costs a thread nothing.
+struct thrown_slot {
+  bool full;
+  alignas(std::exception_ptr) std::byte memory[sizeof(std::exception_ptr)];
+};
+constinit thread_local thrown_slot thrown{};
+
+[[nodiscard]] std::exception_ptr take_thrown() noexcept {
+  if (!std::exchange(thrown.full, false)) return nullptr;
+  auto* error = std::launder(reinterpret_cast<std::exception_ptr*>(thrown.memory));
+  std::exception_ptr taken = std::move(*error);
+  std::destroy_at(error);
+  return taken;
 }
 
 /// A parent that has ended is passed over, so that a chain of tasks that start each other and end
@@ -19326,12 +20095,15 @@ void fail_with(task* one, std::exception_ptr error) noexcept {
   one->fail(portable_exception(std::move(error), describe(one)));
 }
 
+}  // namespace
+
 void complete(task* one, outcome how, std::uint64_t references) noexcept {
+  if (thrown.full) [[unlikely]]
+    fail_with(one, take_thrown());
   end_arguments(one);
   if (one->extra() != nullptr) [[unlikely]]
     end_of_attempt(one);
-  if (core::get().interruptions.cancelled_parents.load(std::memory_order_relaxed) != 0)
-      [[unlikely]] {
+  if (core::get().interruptions.attention.load(std::memory_order_relaxed) != 0) [[unlikely]] {
     end_if_cancelled(one);
   }
   skip_ended_parents(one);
@@ -19343,14 +20115,38 @@ void complete(task* one, outcome how, std::uint64_t references) noexcept {
   }
 }
 
-}  // namespace
-
-task::task(const block_operations& operations, void* value) noexcept
-    : object(operations, value, initial_word), exec::job(execute_task) {}
-
-void require_session() {
-  if (!core::get().running()) [[unlikely]]
-    throw_no_session();
+bool run_special(task* one, std::uint64_t references) noexcept {
+  if (references == 0 && one->operations().may_suspend) {
+    one->add_reference();  // a suspended task may outlive its handles
+    references = 1;
+  }
+  task* const outer = std::exchange(current_task, one);
+  outcome how = outcome::failed;
+  std::exception_ptr error;
+  do {
+    error = nullptr;
+    if (!begin_attempt(one)) break;
+    how = one->operations().run(one);
+    error = take_thrown();
+  } while (error != nullptr && try_again(one, error));
+  current_task = outer;
+  // A suspended task may already run, or have ended, on another thread.
+  if (how == outcome::suspended) return false;
+  if ((one->word() & object::to_repeat) != 0 && !one->is_ready()) {
+    if (undo_attempt(one, how)) {
+      actor_core::take_back(one, references);
+      return false;
+    }
+    how = outcome::failed;
+    error = nullptr;
+  }
+  if (error != nullptr) {
+    const task_extra* extra = one->extra();
+    const bool creates = extra != nullptr && extra->creates_actor;
+    fail_with(one, creates ? extra->actor->creation_failure(error) : std::move(error));
+  }
+  complete(one, how, references);
+  return true;
 }
 
 void submit(task* one) noexcept {
@@ -19369,7 +20165,7 @@ void submit(task* one) noexcept {
   if (unready.load(std::memory_order_relaxed) == 1 && one->extra() == nullptr) {
     unready.store(0, std::memory_order_relaxed);
     task_access::word(one).store(task::initial_word | object::runnable, std::memory_order_relaxed);
-    core::get().pool.push(one);
+    core::running_one().pool.push(one);
     return;
   }
   if (one->extra() != nullptr && one->extra()->actor != nullptr) {
@@ -19423,38 +20219,6 @@ void make_runnable(task* one) noexcept {
   runtime.pool.push(one);
 }
 
-bool run_claimed(task* one, std::uint64_t references) noexcept {
-  if (references == 0 && one->operations().may_suspend) {
-    one->add_reference();  // a suspended task may outlive its handles
-    references = 1;
-  }
-  core& runtime = core::get();
-  task* outer = std::exchange(current_task, one);
-  outcome how = outcome::failed;
-  std::exception_ptr error;
-  std::exception_ptr* outer_thrown = std::exchange(thrown, &error);
-  do {
-    error = nullptr;
-    const bool special =
-        one->extra() != nullptr || runtime.stopping() ||
-        runtime.interruptions.cancelled_parents.load(std::memory_order_relaxed) != 0;
-    if (special && !begin_attempt(one)) [[unlikely]]
-      break;
-    how = one->operations().run(one);
-  } while (error != nullptr && try_again(one, error));
-  thrown = outer_thrown;
-  current_task = outer;
-  // A suspended task may already run, or have ended, on another thread.
-  if (how == outcome::suspended) return false;
-  if (error != nullptr) [[unlikely]] {
-    const task_extra* extra = one->extra();
-    const bool creates = extra != nullptr && extra->creates_actor;
-    fail_with(one, creates ? extra->actor->creation_failure(error) : std::move(error));
-  }
-  complete(one, how, references);
-  return true;
-}
-
 void finish_suspended(task* one, outcome how, std::exception_ptr error) noexcept {
   const task_extra* extra = one->extra();
   actor_core* actor = extra != nullptr ? extra->actor : nullptr;
@@ -19475,23 +20239,28 @@ void finish_suspended(task* one, outcome how, std::exception_ptr error) noexcept
 /// Runs the function of a task that has ended once more: an actor's constructor, for its next
 /// incarnation.
 std::exception_ptr run_again(task* one) noexcept {
-  std::exception_ptr error;
-  std::exception_ptr* outer_thrown = std::exchange(thrown, &error);
-  task* outer = std::exchange(current_task, one);
+  task* const outer = std::exchange(current_task, one);
   one->operations().run(one);
   current_task = outer;
-  thrown = outer_thrown;
+  std::exception_ptr error = take_thrown();
   end_arguments(one);
   return error;
 }
 
-void task_failed(task*, std::exception_ptr error) noexcept { *thrown = std::move(error); }
+void task_failed(task*, std::exception_ptr error) noexcept {
+  new (thrown.memory) std::exception_ptr(std::move(error));
+  thrown.full = true;
+}
 
+namespace {
+
+/// Takes apart a task that nothing refers to: what is left of its arguments, its options, its hold
+/// on its parent.
 void dismantle(task* one) noexcept {
   end_arguments(one);
   if (one->extra() != nullptr) destroy_extra(one);
   if ((one->word() & object::cancels_children) != 0) {
-    core::get().interruptions.cancelled_parents.fetch_sub(1, std::memory_order_relaxed);
+    core::get().interruptions.attention.fetch_sub(1, std::memory_order_relaxed);
   }
   task* parent = task_access::parent(one);
   if (parent == nullptr) return;
@@ -19501,6 +20270,13 @@ void dismantle(task* one) noexcept {
   } else {
     parent->drop_references(1);
   }
+}
+
+}  // namespace
+
+void object::free() noexcept {
+  if (operations_->run != nullptr) dismantle(static_cast<task*>(this));
+  operations_->destroy_block(this);
 }
 
 }  // namespace ray::detail
@@ -19582,10 +20358,55 @@ namespace ray::detail {
 
 namespace {
 
+constexpr std::uint64_t begun_mask = object::runnable | object::claimed | object::ready;
+
+/// Tasks that were run without being taken out of this thread's deque go, as far as they are the
+/// newest there.
+[[gnu::noinline]] void drop_stale_jobs(exec::worker& self) noexcept {
+  while (self.stale_jobs != 0) {
+    exec::job* item = self.pop();
+    auto* one =
+        item != nullptr && item->execute == execute_task ? static_cast<task*>(item) : nullptr;
+    if (one == nullptr || (one->word() & object::claimed) == 0) {
+      if (item != nullptr) self.put_back(item);
+      self.stale_jobs = 0;
+      return;
+    }
+    --self.stale_jobs;
+    one->drop_references(1);
+  }
+}
+
+/// Runs a claimed task on a thread that has a token.
+void run_on(exec::worker& self, task* one) noexcept {
+  if (self.is_newest(one) && self.pop() != nullptr) {
+    run_claimed(one, 1);
+    if (self.stale_jobs != 0) drop_stale_jobs(self);
+  } else {
+    // It stays in a deque until it comes to be the newest, or is stolen.
+    ++self.stale_jobs;
+    run_claimed(one, 0);
+  }
+}
+
+/// The usual join: nobody has begun the target, and it needs no more than the token that this
+/// thread has. True when it was run.
+bool run_at_once(object* target) noexcept {
+  exec::thread_record& thread = exec::this_thread();
+  exec::worker* self = thread.running;
+  if (self == nullptr || !self->holds_token()) return false;
+  if ((target->word() & begun_mask) != object::runnable) return false;
+  auto* one = static_cast<task*>(target);
+  if (one->extra() != nullptr || !thread.has_stack_room()) return false;
+  if (current_task != nullptr && (current_task->word() & object::cancelled) != 0) return false;
+  if (!one->claim()) return false;
+  run_on(*self, one);
+  return true;
+}
+
 /// Runs a task that nobody has begun on this thread, if it may run here. True when it did.
 bool run_inline(task* one) noexcept {
-  constexpr std::uint64_t mask = object::runnable | object::claimed | object::ready;
-  if ((one->word() & mask) != object::runnable) return false;
+  if ((one->word() & begun_mask) != object::runnable) return false;
   if (!exec::this_thread().has_stack_room()) return false;
   task_extra* extra = one->extra();
   if (extra == nullptr ||
@@ -19593,7 +20414,7 @@ bool run_inline(task* one) noexcept {
        (extra->settings == nullptr || extra->settings->resources == call_settings::need::plain))) {
     const exec::token_region token(core::get().pool);
     if (!token || !one->claim()) return false;
-    run_claimed(one, exec::pool::pop_if_newest(one) ? 1 : 0);
+    run_on(*exec::pool::this_worker(), one);
     return true;
   }
   // A call of an actor, or a task that needs no CPU or has its slot: it takes none of this
@@ -19695,8 +20516,9 @@ class sleeping_waiter {
 
 }  // namespace
 
-bool wait_until_ready(object* target, duration timeout) {
-  require_session();
+namespace {
+
+[[gnu::noinline]] bool wait_slowly(object* target, duration timeout) {
   if (target->is_ready()) return true;
   if (current_task != nullptr) throw_if_interrupted();
   require_may_block();
@@ -19713,6 +20535,15 @@ bool wait_until_ready(object* target, duration timeout) {
   link.link(target, region.sleeper(), nullptr);
   return region.sleep_until([&] { return target->is_ready(); }, deadline,
                             [&] { return describe(target); });
+}
+
+}  // namespace
+
+bool wait_until_ready(object* target, duration timeout) {
+  require_session();
+  if (target->is_ready()) return true;
+  if (timeout == forever && run_at_once(target) && target->is_ready()) return true;
+  return wait_slowly(target, timeout);
 }
 
 void wait_for_all(const std::vector<object*>& objects, duration timeout) {
@@ -20093,15 +20924,16 @@ void shut_down_at_exit() {
 }  // namespace
 
 session init(config options) {
-  detail::core::get().start(detail::runtime::resolve_options(options));
+  const auto number = detail::core::get().start(detail::runtime::resolve_options(options));
   shut_down_at_exit();
-  return session(true);
+  return session(number);
 }
 
 session init(int& argc, char**& argv, config options) {
-  detail::core::get().start(detail::runtime::resolve_options(argc, argv, options));
+  const auto number =
+      detail::core::get().start(detail::runtime::resolve_options(argc, argv, options));
   shut_down_at_exit();
-  return session(true);
+  return session(number);
 }
 
 bool is_initialized() noexcept { return detail::core::get().running(); }
@@ -20116,13 +20948,13 @@ void shutdown() {
 }
 
 session::~session() {
-  if (owns_) detail::core::get().stop();
+  if (number_ != 0) detail::core::get().stop(number_);
 }
 
 session& session::operator=(session&& other) noexcept {
   if (this != &other) {
-    if (owns_) detail::core::get().stop();
-    owns_ = std::exchange(other.owns_, false);
+    if (number_ != 0) detail::core::get().stop(number_);
+    number_ = std::exchange(other.number_, 0);
   }
   return *this;
 }
@@ -20139,6 +20971,13 @@ namespace {
 
 using detail::current_task;
 
+/// The task that asks, null in the driver; usage_error where there is neither. A task may ask while
+/// its session ends.
+detail::task* asking() {
+  if (current_task == nullptr) detail::require_session();
+  return current_task;
+}
+
 const detail::task_extra* extra() noexcept {
   return current_task != nullptr ? current_task->extra() : nullptr;
 }
@@ -20151,7 +20990,7 @@ const task_options* options() noexcept {
 }  // namespace
 
 task_id id() {
-  if (current_task == nullptr) {
+  if (asking() == nullptr) {
     const job_id job = detail::core::get().job;
     return {job.high, job.low};
   }
@@ -20159,21 +20998,25 @@ task_id id() {
 }
 
 std::string name() {
-  if (current_task == nullptr) return "driver";
+  if (asking() == nullptr) return "driver";
   const auto* given = options();
-  return given != nullptr && !given->name.empty() ? given->name : current_task->operations().name();
+  return given != nullptr && !given->name.empty() ? given->name
+                                                  : current_task->operations().name(current_task);
 }
 
-int attempt() { return extra() != nullptr ? extra()->attempt : 0; }
+int attempt() {
+  asking();
+  return extra() != nullptr ? extra()->attempt.load() : 0;
+}
 
 node_id node() {
-  detail::require_session();
+  asking();
   return detail::core::get().node;
 }
 
 std::stop_token stop_token() {
   auto& runtime = detail::core::get();
-  if (current_task == nullptr) {
+  if (asking() == nullptr) {
     // The driver's: asked to stop never, since the session ends with it.
     static const std::stop_source driver;
     return driver.get_token();
@@ -20190,11 +21033,13 @@ std::stop_token stop_token() {
   return own.stop->get_token();
 }
 
-std::vector<int> gpu_ids() { return {}; }
+std::vector<int> gpu_ids() {
+  asking();
+  return {};
+}
 
 std::map<std::string, double> resources() {
-  detail::require_session();
-  if (current_task == nullptr) return {};
+  if (asking() == nullptr) return {};
   const auto* one = extra();
   if (one != nullptr && one->actor != nullptr) {
     return detail::spec_of(one->actor->options(), "an actor").resources.to_map();

@@ -45,7 +45,8 @@ task_id id() {
 std::string name() {
   if (asking() == nullptr) return "driver";
   const auto* given = options();
-  return given != nullptr && !given->name.empty() ? given->name : current_task->operations().name();
+  return given != nullptr && !given->name.empty() ? given->name
+                                                  : current_task->operations().name(current_task);
 }
 
 int attempt() {

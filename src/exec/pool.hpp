@@ -148,7 +148,8 @@ class pool {
   void notify() {
     light_fence();  // pairs with the heavy one in `park`
     const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
-    if ((signals & attention) != 0) [[unlikely]] notify_slowly(signals);
+    if ((signals & attention) != 0) [[unlikely]]
+      notify_slowly(signals);
   }
   [[nodiscard]] worker* guest_worker(thread_record& record);
   worker* add_worker();
@@ -178,8 +179,8 @@ class pool {
 
   // The state that a push must look at, in one word: how many threads are idle, how many search,
   // whether free jobs have run lately (then a push arms the monitor), whether the pool is stopped,
-  // whether a push that finds no idle thread may have to add one, whether the owner wants to hear of
-  // the next.
+  // whether a push that finds no idle thread may have to add one, whether the owner wants to hear
+  // of the next.
   static constexpr std::uint64_t one_idle = 1, idle_mask = 0xffff;
   static constexpr std::uint64_t one_searching = 0x10000, searching_mask = 0xffff0000;
   static constexpr std::uint64_t free_jobs_ran = std::uint64_t{1} << 32;

@@ -19,8 +19,8 @@ struct thread_record {
   // The worker of a pool thread; of another one while it has a token of the pool, to run a task on
   // the spot. Else null.
   worker* running = nullptr;
-  worker* guest = nullptr;      // what such a thread runs as, kept for the next time
-  std::uint64_t guest_of = 0;   // the number of its pool
+  worker* guest = nullptr;         // what such a thread runs as, kept for the next time
+  std::uint64_t guest_of = 0;      // the number of its pool
   std::uintptr_t stack_limit = 0;  // nested tasks begin above it: the rest is for the task itself
   thread_record* next_free = nullptr;
 

@@ -37,7 +37,7 @@ place machine::intern(class_key key, const std::string& what) {
     const auto known = groups_.find(in->group);
     if (known == groups_.end() || known->second.job != key.job)
       throw usage_error(what + " cannot be accepted: its placement group " + to_string(in->group) +
-                        " was removed, or never belonged to this job");
+                        " was removed, or never belonged to this job; make another one");
     group = &known->second;
     check_bundle(key, *group, what);
   }

@@ -220,8 +220,8 @@ bool scheduler::outranks(const line_key& left, place right) const {
 }
 
 /// Whether the drawer's need goes before tasks that run on `slots` of what `from` has. Among equals
-/// the one that has more gives, and only as much as leaves it with no less than the drawer has: what
-/// it would be driven below it would take back at once.
+/// the one that has more gives, and only as much as leaves it with no less than the drawer has:
+/// what it would be driven below it would take back at once.
 bool scheduler::may_recall(place drawer, place from, std::int64_t slots) const {
   const line& one = *lines_[drawer];
   const line& other = *lines_[from];

@@ -114,8 +114,8 @@ class actor_core {
     std::vector<task*> failed;
     std::vector<task*> stopped;      // running calls whose futures end, each with a reference
     std::vector<task*> interrupted;  // running calls that will be repeated, each with a reference
-    bool start_life = false;       // the constructor, or the end of the state, is due
-    bool creation_failed = false;  // unless it has ended, the constructor's future fails
+    bool start_life = false;         // the constructor, or the end of the state, is due
+    bool creation_failed = false;    // unless it has ended, the constructor's future fails
     bool unreferenced = false;
   };
   void deliver(aftermath& after) noexcept;

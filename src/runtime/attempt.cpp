@@ -40,8 +40,11 @@ void restore_arguments(task* one) {
 }  // namespace
 
 task_extra& extra_of(task* one) {
-  task_extra*& extra = task_access::extra(one);
-  if (extra == nullptr) extra = new task_extra;
+  task_extra* extra = one->extra();
+  if (extra == nullptr) {
+    extra = new task_extra;
+    task_access::extra(one).store(extra, std::memory_order_release);
+  }
   return *extra;
 }
 
@@ -103,7 +106,9 @@ bool may_repeat(task* one) noexcept {
   const task_extra* extra = one->extra();
   if (extra == nullptr || extra->arguments_copy == nullptr || one->is_ready()) return false;
   const task_options& options = extra->settings->options;
-  if (options.max_retries >= 0 && extra->attempt.load(std::memory_order_relaxed) >= options.max_retries) return false;
+  if (options.max_retries >= 0 &&
+      extra->attempt.load(std::memory_order_relaxed) >= options.max_retries)
+    return false;
   return !core::stopping();
 }
 
@@ -148,7 +153,7 @@ void end_of_attempt(task* one) noexcept {
 }
 
 void destroy_extra(task* one) noexcept {
-  task_extra* extra = std::exchange(task_access::extra(one), nullptr);
+  task_extra* extra = task_access::extra(one).exchange(nullptr, std::memory_order_relaxed);
   if (extra->arguments_copy != nullptr) {
     one->operations().destroy_arguments_copy(extra->arguments_copy);
   }

@@ -66,8 +66,7 @@ bool descends_from(task* one, const task* ancestor) noexcept {
 
 bool end_if_cancelled(task* one) noexcept {
   if ((one->word() & object::cancelled) != 0) return true;
-  if (core::get().interruptions.attention.load(std::memory_order_relaxed) == 0)
-    return false;
+  if (core::get().interruptions.attention.load(std::memory_order_relaxed) == 0) return false;
   if (!any_ancestor(one, [](task* at) { return (at->word() & object::cancels_children) != 0; })) {
     return false;
   }

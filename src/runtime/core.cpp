@@ -67,15 +67,14 @@ std::uint64_t core::start(runtime::session_options given) {
     messenger.start(*objects_);
     const auto slots = options.num_cpus.units() / amount::units_per_one;
     const auto processors = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-    pool.start(static_cast<std::size_t>(std::clamp<std::int64_t>(slots, 1, processors)),
-               static_cast<std::size_t>(std::max<std::int64_t>(slots, 1)),
-               {.token_returned =
-                    [](void* self) noexcept { static_cast<scheduling*>(self)->token_returned(); },
-                .token_idle =
-                    [](void* self) noexcept { static_cast<scheduling*>(self)->token_idle(); },
-                .work_came =
-                    [](void* self) noexcept { static_cast<scheduling*>(self)->work_came(); },
-                .context = &scheduler});
+    pool.start(
+        static_cast<std::size_t>(std::clamp<std::int64_t>(slots, 1, processors)),
+        static_cast<std::size_t>(std::max<std::int64_t>(slots, 1)),
+        {.token_returned =
+             [](void* self) noexcept { static_cast<scheduling*>(self)->token_returned(); },
+         .token_idle = [](void* self) noexcept { static_cast<scheduling*>(self)->token_idle(); },
+         .work_came = [](void* self) noexcept { static_cast<scheduling*>(self)->work_came(); },
+         .context = &scheduler});
     scheduler.start(options, node, job);
   } catch (...) {
     pool.stop();

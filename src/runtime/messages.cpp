@@ -14,6 +14,13 @@
 
 namespace ray::detail {
 
+std::string describe_kind(task* one) {
+  const task_extra* extra = one->extra();
+  const bool named =
+      extra != nullptr && extra->settings != nullptr && !extra->settings->options.name.empty();
+  return "task '" + (named ? extra->settings->options.name : one->operations().name(one)) + "'";
+}
+
 std::string describe(object* one) {
   const std::string id = to_hex(process_id_prefix(), one->id());
   if (one->operations().run == nullptr) return "object (" + id + ")";
@@ -21,10 +28,7 @@ std::string describe(object* one) {
   if (extra != nullptr && extra->creates_actor) {
     return "the constructor of " + extra->actor->describe();
   }
-  const bool named =
-      extra != nullptr && extra->settings != nullptr && !extra->settings->options.name.empty();
-  const std::string name = named ? extra->settings->options.name : one->operations().name();
-  std::string text = "task '" + name + "' (" + id + ")";
+  std::string text = describe_kind(static_cast<task*>(one)) + " (" + id + ")";
   if (extra != nullptr && extra->actor != nullptr) text += " of " + extra->actor->describe();
   return text;
 }

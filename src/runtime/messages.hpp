@@ -12,9 +12,12 @@
 namespace ray::detail {
 
 class object;
+class task;
 
 /// "task 'price' (id)", "object (id)".
 [[nodiscard]] std::string describe(object* one);
+/// "task 'price'": all calls of that name.
+[[nodiscard]] std::string describe_kind(task* one);
 [[nodiscard]] std::string describe_actor(const std::string& name, const std::string& type,
                                          const actor_id& id);
 /// "1.5 s", "20 ms".

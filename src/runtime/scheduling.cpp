@@ -166,7 +166,7 @@ void scheduling::enqueue(task* one) noexcept {
     const call_settings& settings = *one->extra()->settings;
     if (settings.session != session_) {
       settings.cls =
-          machine_->class_of(job_, spec_of(settings.options, describe(one)), describe(one));
+          machine_->class_of(job_, spec_of(settings.options, describe(one)), describe_kind(one));
       settings.session = session_;
     }
     one->extra()->cls = settings.cls;

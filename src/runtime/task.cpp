@@ -81,8 +81,7 @@ void complete(task* one, outcome how, std::uint64_t references) noexcept {
   end_arguments(one);
   if (one->extra() != nullptr) [[unlikely]]
     end_of_attempt(one);
-  if (core::get().interruptions.attention.load(std::memory_order_relaxed) != 0)
-      [[unlikely]] {
+  if (core::get().interruptions.attention.load(std::memory_order_relaxed) != 0) [[unlikely]] {
     end_if_cancelled(one);
   }
   skip_ended_parents(one);

@@ -36,10 +36,10 @@ class actor_core;
 
 struct task_extra {
   std::shared_ptr<const call_settings> settings;
-  actor_core* actor = nullptr;  // of an actor's call; the call keeps it alive
-  std::uint32_t group = 0;      // its concurrency group
-  std::uint64_t caller = 0;     // who called; orders the calls
-  bool creates_actor = false;   // the actor's constructor
+  actor_core* actor = nullptr;     // of an actor's call; the call keeps it alive
+  std::uint32_t group = 0;         // its concurrency group
+  std::uint64_t caller = 0;        // who called; orders the calls
+  bool creates_actor = false;      // the actor's constructor
   std::atomic<int> attempt{0};     // its actor reads it while it runs
   void* arguments_copy = nullptr;  // for another attempt
   head::class_id cls;              // of a classed task
@@ -55,7 +55,7 @@ struct task_access {
   static std::atomic<std::int32_t>& unready(task* one) noexcept { return one->unready_; }
   static std::uint32_t& credits(task* one) noexcept { return one->credits_; }
   static task*& parent(task* one) noexcept { return one->parent_; }
-  static task_extra*& extra(task* one) noexcept { return one->extra_; }
+  static std::atomic<task_extra*>& extra(task* one) noexcept { return one->extra_; }
   static std::atomic<std::uint64_t>& word(task* one) noexcept { return one->word_; }
   static bool& arguments_gone(task* one) noexcept { return one->arguments_gone_; }
 };

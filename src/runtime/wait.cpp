@@ -30,7 +30,8 @@ constexpr std::uint64_t begun_mask = object::runnable | object::claimed | object
 [[gnu::noinline]] void drop_stale_jobs(exec::worker& self) noexcept {
   while (self.stale_jobs != 0) {
     exec::job* item = self.pop();
-    auto* one = item != nullptr && item->execute == execute_task ? static_cast<task*>(item) : nullptr;
+    auto* one =
+        item != nullptr && item->execute == execute_task ? static_cast<task*>(item) : nullptr;
     if (one == nullptr || (one->word() & object::claimed) == 0) {
       if (item != nullptr) self.put_back(item);
       self.stale_jobs = 0;

@@ -134,10 +134,11 @@ TEST_CASE("idle tokens are withdrawn at once, others come back when their job en
     std::latch one{1};
   } back;
   pool workers;
-  workers.start(1, 1, {.token_returned = [](void* context) noexcept {
-                         static_cast<returned*>(context)->one.count_down();
-                       },
-                       .context = &back});
+  workers.start(
+      1, 1,
+      {.token_returned =
+           [](void* context) noexcept { static_cast<returned*>(context)->one.count_down(); },
+       .context = &back});
   workers.deposit(1);
   std::latch begun(1);
   std::latch let_go(1);
@@ -167,15 +168,16 @@ TEST_CASE("a token that is wanted if idle is offered when its thread finds no mo
     std::atomic<std::int64_t> taken{0};
     std::latch one{1};
   } all;
-  all.workers.start(1, 1, {.token_idle =
-                               [](void* context) noexcept {
-                                 auto* self = static_cast<offers*>(context);
-                                 if (self->workers.withdraw_idle(1) == 0) return;
-                                 self->workers.want_idle(0);
-                                 self->taken += 1;
-                                 self->one.count_down();
-                               },
-                           .context = &all});
+  all.workers.start(1, 1,
+                    {.token_idle =
+                         [](void* context) noexcept {
+                           auto* self = static_cast<offers*>(context);
+                           if (self->workers.withdraw_idle(1) == 0) return;
+                           self->workers.want_idle(0);
+                           self->taken += 1;
+                           self->one.count_down();
+                         },
+                     .context = &all});
   all.workers.deposit(1);
   std::latch begun(1);
   std::latch let_go(1);
@@ -198,10 +200,11 @@ TEST_CASE("a lendable token is taken away when it is asked back") {
     std::latch one{1};
   } back;
   pool workers;
-  workers.start(1, 1, {.token_returned = [](void* context) noexcept {
-                         static_cast<returned*>(context)->one.count_down();
-                       },
-                       .context = &back});
+  workers.start(
+      1, 1,
+      {.token_returned =
+           [](void* context) noexcept { static_cast<returned*>(context)->one.count_down(); },
+       .context = &back});
   workers.deposit(1);
   std::latch let_go(1);
   std::latch begun(1);

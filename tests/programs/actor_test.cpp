@@ -131,9 +131,8 @@ TEST_CASE("a method that throws fails its call only") {
   auto failed = one.call(&counter::fail);
   CHECK(one.call(&counter::add, 1).get() == 2);
   CHECK(text_of<std::logic_error>([&] { failed.get(); }) == "a method failed");
-  auto unready = one.call(&counter::add, one.call([](counter&) -> int {
-    throw std::out_of_range("the argument");
-  }));
+  auto unready = one.call(
+      &counter::add, one.call([](counter&) -> int { throw std::out_of_range("the argument"); }));
   CHECK_THROWS_AS(unready.get(), std::out_of_range);
   CHECK(one.call(&counter::value).get() == 2);
 }
@@ -150,9 +149,8 @@ TEST_CASE("calls of one caller begin in order, even while the first waits for an
   std::vector<ray::future<void>> calls{one.call(&recorder::note, late)};
   for (int i = 1; i < 100; ++i) calls.push_back(one.call(&recorder::note, i));
   // Another caller is not held up.
-  auto other = ray::remote([](const ray::actor<recorder>& to) {
-    return ray::get(to.call(&recorder::note, 1000));
-  })(one);
+  auto other = ray::remote(
+      [](const ray::actor<recorder>& to) { return ray::get(to.call(&recorder::note, 1000)); })(one);
   other.get();
   CHECK_FALSE(calls[1].ready());
   at.open();
@@ -200,7 +198,8 @@ TEST_CASE("one call at a time, const or not") {
   CHECK(second.get() == std::vector{1});
 }
 
-TEST_CASE("handles travel, compare, hash, and keep the actor; the last one ends it after its calls") {
+TEST_CASE(
+    "handles travel, compare, hash, and keep the actor; the last one ends it after its calls") {
   auto session = ray::init({.num_cpus = 1});
   auto one = ray::make_actor<counter>(1);
   auto same = one;

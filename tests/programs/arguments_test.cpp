@@ -109,8 +109,7 @@ TEST_CASE("a value argument is copied once, or moved, and never more") {
 TEST_CASE("const U& sees the stored object, U gets a copy, or the object of the last handle") {
   auto session = ray::init({.num_cpus = 1});
   auto text = ray::put(std::string(100, 'x'));
-  CHECK(ray::remote(address_of)(text).get() ==
-        reinterpret_cast<std::size_t>(text.view()->data()));
+  CHECK(ray::remote(address_of)(text).get() == reinterpret_cast<std::size_t>(text.view()->data()));
   CHECK(ray::remote([](const auto& one) { return address_of(one); })(text).get() ==
         reinterpret_cast<std::size_t>(text.view()->data()));
   auto kept = ray::put(traced());
@@ -140,9 +139,8 @@ TEST_CASE("a parameter that is a future gets the handle; containers arrive as ha
   at.await();
   auto seen = ray::remote([](const ray::future<int>& one) { return one.ready(); })(late);
   CHECK_FALSE(seen.get());
-  auto count = ray::remote([](std::vector<ray::future<int>> all) {
-    return all.size() + (all[0].ready() ? 100u : 0u);
-  });
+  auto count = ray::remote(
+      [](std::vector<ray::future<int>> all) { return all.size() + (all[0].ready() ? 100u : 0u); });
   CHECK(count(std::vector{late, late}).get() == 2);
   at.open();
   auto sum = ray::remote([](const std::vector<int>& all) { return all[0] + all[1]; });
@@ -154,8 +152,8 @@ TEST_CASE("where parameters cannot be seen, values if it can be called with them
   auto add = ray::remote([](auto a, auto b) { return a + b; });
   CHECK(add(ray::put(1), 2).get() == 3);
   CHECK(add(ray::put(std::string("a")), "b").get() == "ab");
-  auto handle = ray::remote(
-      []<typename Value>(const ray::future<Value>& one) { return ray::get(one) * 2; });
+  auto handle =
+      ray::remote([]<typename Value>(const ray::future<Value>& one) { return ray::get(one) * 2; });
   CHECK(handle(ray::put(4)).get() == 8);
   auto literal = ray::remote([](auto text) { return sizeof(text) == sizeof(std::string); });
   CHECK(literal("x").get());
@@ -205,7 +203,8 @@ TEST_CASE("what may travel: the standard types, enumerations, aggregates, handle
   check_travels(std::chrono::milliseconds(4));
   check_travels(std::array<double, 3>{1, 2, 3});
   CHECK(*ray::remote([](const std::shared_ptr<const int>& one) { return one; })(
-             std::make_shared<const int>(6)).get() == 6);
+             std::make_shared<const int>(6))
+             .get() == 6);
 }
 
 TEST_CASE("the same future may stand for several arguments") {

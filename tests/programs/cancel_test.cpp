@@ -248,9 +248,8 @@ TEST_CASE("a thousand cancelled at random leave nothing behind") {
   auto tree = ray::remote([](int depth) {
     auto grow = [](auto self, int left) -> int {
       if (left == 0) return 1;
-      auto child = ray::remote([](int n) {
-        return n == 0 ? 1 : 1 + ray::remote(plain)(n - 1).get();
-      })(left - 1);
+      auto child = ray::remote(
+          [](int n) { return n == 0 ? 1 : 1 + ray::remote(plain)(n - 1).get(); })(left - 1);
       return child.get() + self(self, left - 1);
     };
     return grow(grow, depth);

@@ -297,8 +297,8 @@ TEST_CASE("when_all and split") {
   auto session = ray::init({.num_cpus = 2});
   auto run = ray::remote(plus_one);
   auto tuple = ray::when_all(run(1), ray::put(std::string("two")), ray::remote(nothing)());
-  static_assert(std::is_same_v<decltype(tuple),
-                               ray::future<std::tuple<int, std::string, std::monostate>>>);
+  static_assert(
+      std::is_same_v<decltype(tuple), ray::future<std::tuple<int, std::string, std::monostate>>>);
   CHECK(std::get<1>(tuple.get()) == "two");
   auto [number, text] = ray::split(ray::when_all(run(1), ray::put(std::string("two"))));
   CHECK(number.get() == 2);

@@ -151,14 +151,29 @@ TEST_CASE("waits of every kind give the slot back") {
     at.await();
     auto opener = ray::remote([](const gate& where) { where.open(); })(at);
     switch (kind) {
-      case 0: late.wait(); break;
-      case 1: CHECK(late.wait_for(60s)); break;
-      case 2: CHECK(ray::wait(std::vector{late}).ready.size() == 1); break;
-      case 3: CHECK(ray::get(late, 60s) == 5); break;
-      case 4: CHECK(*late.view() == 5); break;
-      case 5: CHECK(ray::get(std::vector{late, late})[1] == 5); break;
-      case 6: for (auto& one : ray::as_completed(std::vector{late})) CHECK(one.ready()); break;
-      default: break;
+      case 0:
+        late.wait();
+        break;
+      case 1:
+        CHECK(late.wait_for(60s));
+        break;
+      case 2:
+        CHECK(ray::wait(std::vector{late}).ready.size() == 1);
+        break;
+      case 3:
+        CHECK(ray::get(late, 60s) == 5);
+        break;
+      case 4:
+        CHECK(*late.view() == 5);
+        break;
+      case 5:
+        CHECK(ray::get(std::vector{late, late})[1] == 5);
+        break;
+      case 6:
+        for (auto& one : ray::as_completed(std::vector{late})) CHECK(one.ready());
+        break;
+      default:
+        break;
     }
     return late.get();
   });

@@ -1,4 +1,5 @@
-// Random graphs of tasks, actors and combinations, against a sequential evaluation of the same graph.
+// Random graphs of tasks, actors and combinations, against a sequential evaluation of the same
+// graph.
 #include "testing.hpp"
 
 #include <cstdint>
@@ -16,8 +17,21 @@ using optional_number = std::optional<number>;  // nothing: the node fails
 /// What one node of a graph does with earlier ones.
 struct node {
   enum class kind {
-    constant, stored, unary, binary, reads_reference, returns_future, coroutine, then, pair,
-    nested_get, actor_call, fails, drawn, isolated_cpu, last
+    constant,
+    stored,
+    unary,
+    binary,
+    reads_reference,
+    returns_future,
+    coroutine,
+    then,
+    pair,
+    nested_get,
+    actor_call,
+    fails,
+    drawn,
+    isolated_cpu,
+    last
   };
   kind what = kind::constant;
   std::size_t left = 0;
@@ -75,20 +89,37 @@ std::vector<optional_number> evaluate(const std::vector<node>& graph) {
     optional_number result;
     switch (one.what) {
       case kind::constant:
-      case kind::stored: result = one.value; break;
+      case kind::stored:
+        result = one.value;
+        break;
       case kind::unary:
       case kind::isolated_cpu:
-      case kind::drawn: if (a) result = unary(*a); break;
+      case kind::drawn:
+        if (a) result = unary(*a);
+        break;
       case kind::binary:
       case kind::reads_reference:
-      case kind::pair: if (a && b) result = mix(*a, *b); break;
-      case kind::returns_future: if (a) result = unary(mix(*a, 2)); break;
-      case kind::coroutine: if (a && b) result = mix(*a, unary(*b)); break;
-      case kind::then: if (a) result = mix(*a, one.value); break;
-      case kind::nested_get: if (a && b) result = mix(mix(*a, *b), *a); break;
-      case kind::actor_call: if (a) result = folder().fold(*a); break;
+      case kind::pair:
+        if (a && b) result = mix(*a, *b);
+        break;
+      case kind::returns_future:
+        if (a) result = unary(mix(*a, 2));
+        break;
+      case kind::coroutine:
+        if (a && b) result = mix(*a, unary(*b));
+        break;
+      case kind::then:
+        if (a) result = mix(*a, one.value);
+        break;
+      case kind::nested_get:
+        if (a && b) result = mix(mix(*a, *b), *a);
+        break;
+      case kind::actor_call:
+        if (a) result = folder().fold(*a);
+        break;
       case kind::fails:
-      case kind::last: break;
+      case kind::last:
+        break;
     }
     values.push_back(result);
   }
@@ -101,22 +132,34 @@ ray::future<number> submit(const node& one, const std::vector<ray::future<number
   const auto& a = values[one.left];
   const auto& b = values[one.right];
   switch (one.what) {
-    case kind::unary: return ray::remote(unary)(a);
-    case kind::isolated_cpu: return ray::remote(unary, {.num_cpus = 0})(a);
-    case kind::drawn: return ray::remote(unary, {.num_cpus = 1.5})(a);
-    case kind::binary: return ray::remote(mix)(a, b);
-    case kind::reads_reference: return ray::remote(by_reference)(a, b);
-    case kind::returns_future: return ray::remote(returns_future)(a);
-    case kind::coroutine: return ray::remote(coroutine)(a, b);
-    case kind::then: return a.then([value = one.value](number x) { return mix(x, value); });
+    case kind::unary:
+      return ray::remote(unary)(a);
+    case kind::isolated_cpu:
+      return ray::remote(unary, {.num_cpus = 0})(a);
+    case kind::drawn:
+      return ray::remote(unary, {.num_cpus = 1.5})(a);
+    case kind::binary:
+      return ray::remote(mix)(a, b);
+    case kind::reads_reference:
+      return ray::remote(by_reference)(a, b);
+    case kind::returns_future:
+      return ray::remote(returns_future)(a);
+    case kind::coroutine:
+      return ray::remote(coroutine)(a, b);
+    case kind::then:
+      return a.then([value = one.value](number x) { return mix(x, value); });
     case kind::pair: {
       auto [x, y] = ray::split(ray::when_all(a, b));
       return ray::remote(mix)(std::move(x), std::move(y));
     }
-    case kind::nested_get: return ray::remote(nested)(a, std::vector{b, a});
-    case kind::actor_call: return actor.call(&folder::fold, a);
-    case kind::fails: return ray::remote(throws)(a);
-    default: return ray::put(one.value);
+    case kind::nested_get:
+      return ray::remote(nested)(a, std::vector{b, a});
+    case kind::actor_call:
+      return actor.call(&folder::fold, a);
+    case kind::fails:
+      return ray::remote(throws)(a);
+    default:
+      return ray::put(one.value);
   }
 }
 

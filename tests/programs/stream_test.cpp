@@ -80,8 +80,8 @@ TEST_CASE("the error comes after the last value") {
   auto one = ray::remote(words)("word", 3);
   std::vector<std::string> read;
   CHECK(text_of<std::out_of_range>([&] {
-    for (auto& word : one) read.push_back(word);
-  }) == "no more words");
+          for (auto& word : one) read.push_back(word);
+        }) == "no more words");
   CHECK(read == std::vector<std::string>{"word0", "word1", "word2"});
 }
 
@@ -174,10 +174,12 @@ TEST_CASE("an empty stream, and one that outlives its session") {
     left = ray::remote(count_to)(1'000'000);
     CHECK(left.next() == 0);
   }
-  CHECK_THROWS_AS([&] {
-    while (left.next()) {
-    }
-  }(), ray::usage_error);
+  CHECK_THROWS_AS(
+      [&] {
+        while (left.next()) {
+        }
+      }(),
+      ray::usage_error);
 }
 
 TEST_CASE("many streams at once, on one CPU") {

@@ -107,8 +107,8 @@ TEST_CASE("bind puts values in front of the arguments") {
   CHECK(ray::remote(ray::bind([](auto a, auto b) { return a + b; }, "x"))("y").get() == "xy");
   CHECK(ray::remote(ray::bind(&account::after, account{1}))(2).get() == 3);
   CHECK(ray::remote(ray::bind(ray::bind(std::minus<>(), 10), 3))().get() == 7);
-  auto owner = ray::remote(ray::bind([](std::unique_ptr<int> n) { return *n; },
-                                     std::make_unique<int>(3)));
+  auto owner =
+      ray::remote(ray::bind([](std::unique_ptr<int> n) { return *n; }, std::make_unique<int>(3)));
   CHECK(owner().get() == 3);
   CHECK(owner().get() == 3);
   // A bound future stays a handle where the parameter is one.

@@ -40,7 +40,7 @@ class then_body {
     return source_->is_ready() ? nullptr : source_.get();
   }
   void await_arguments(task* owner) noexcept { add_dependency(owner, link_, source_.get()); }
-  static std::string name() { return "then"; }
+  [[nodiscard]] std::string name() const { return "then"; }
 
  private:
   object_handle source_;
@@ -75,7 +75,7 @@ class tuple_body {
       add_dependency(owner, links_[i], sources_[i].get());
     }
   }
-  static std::string name() { return "when_all"; }
+  [[nodiscard]] std::string name() const { return "when_all"; }
 
  private:
   template <std::size_t... Indexes>
@@ -126,7 +126,7 @@ class range_body {
       add_dependency(owner, links_[i], sources_[i].get());
     }
   }
-  static std::string name() { return "when_all"; }
+  [[nodiscard]] std::string name() const { return "when_all"; }
 
  private:
   std::vector<object_handle> sources_;
@@ -146,7 +146,7 @@ class element_body {
     return source_->is_ready() ? nullptr : source_.get();
   }
   void await_arguments(task* owner) noexcept { add_dependency(owner, link_, source_.get()); }
-  static std::string name() { return "split"; }
+  [[nodiscard]] std::string name() const { return "split"; }
 
  private:
   object_handle source_;

@@ -2,6 +2,7 @@
 /// parameter's type, or as a future whose value the parameter is made from when the task begins.
 #pragma once
 
+#include <ray/detail/base/function_name.hpp>
 #include <ray/detail/runtime/callable.hpp>
 #include <ray/detail/runtime/task.hpp>
 #include <ray/detail/runtime/value_access.hpp>
@@ -230,6 +231,7 @@ class bound_call<Function, std::tuple<Slots...>> {
         slots_);
   }
   decltype(auto) operator()() { return call(); }
+  [[nodiscard]] const Function& function() const noexcept { return function_; }
 
   [[nodiscard]] object* pending() const noexcept {
     object* found = nullptr;

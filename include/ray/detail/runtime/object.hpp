@@ -48,7 +48,7 @@ struct block_operations {
   void* (*make_arguments_copy)(task*) = nullptr;
   void (*restore_arguments)(task*, void* copy) = nullptr;
   void (*destroy_arguments_copy)(void* copy) noexcept = nullptr;
-  std::string (*name)() = nullptr;
+  std::string (*name)(task*) = nullptr;
   bool may_suspend = false;  // `run` can return `suspended`
 };
 
@@ -81,7 +81,8 @@ class object {
   static constexpr std::uint64_t observed = 256;    // somebody has seen the error
   static constexpr std::uint64_t cancelled = 512;   // ended by `cancel` or a timeout
   static constexpr std::uint64_t cancels_children = 1024;
-  static constexpr std::uint64_t to_repeat = 2048;  // an actor's call that its next incarnation gets
+  static constexpr std::uint64_t to_repeat =
+      2048;  // an actor's call that its next incarnation gets
   static constexpr std::uint64_t one_handle = std::uint64_t{1} << 12;
   static constexpr std::uint64_t handles_mask = ((std::uint64_t{1} << 26) - 1) << 12;
   static constexpr std::uint64_t one_reference = std::uint64_t{1} << 38;

@@ -59,7 +59,10 @@ class task : public object, public exec::job {
   task(const block_operations& operations, void* value) noexcept
       : object(operations, value, initial_word), exec::job(execute_task) {}
 
-  [[nodiscard]] task_extra* extra() const noexcept { return extra_; }
+  // Acquire: one that a running task adds may be looked at by who cancels it.
+  [[nodiscard]] task_extra* extra() const noexcept {
+    return extra_.load(std::memory_order_acquire);
+  }
 
  protected:
   ~task() = default;
@@ -73,7 +76,8 @@ class task : public object, public exec::job {
   // task, under its stripe lock; walkers read it under that lock.
   task* parent_ = nullptr;
   bool arguments_gone_ = false;
-  task_extra* extra_ = nullptr;  // options, retries, timers, actors: absent from the plain task
+  std::atomic<task_extra*> extra_{
+      nullptr};  // options, retries, timers, actors: absent from the plain task
 };
 
 /// Queues the task, which has all it needs, for the pool (or its class, or its actor). Takes one
@@ -222,18 +226,9 @@ constexpr void require_serializable_result() {
   if constexpr (!std::is_void_v<Value>) require_serializable<Value>();
 }
 
-/// The name of a task that was given none: its function's.
-template <typename Body>
-std::string name_of() {
-  if constexpr (requires { Body::name(); }) {
-    return Body::name();
-  } else {
-    return type_name(typeid(Body));
-  }
-}
-
 /// The block of a task. `Body` holds the function and its arguments: `operator()` makes the call,
-/// `pending()` finds an argument that is not ready, `copy_into` makes a copy for another attempt.
+/// `pending()` finds an argument that is not ready, `copy_into` makes a copy for another attempt,
+/// `name()` is what messages call it.
 template <typename Body, bool Travels = true>
 class task_of final : public task {
  public:
@@ -335,7 +330,7 @@ class task_of final : public task {
       .make_arguments_copy = make_copy,
       .restore_arguments = restore,
       .destroy_arguments_copy = destroy_copy,
-      .name = name_of<Body>,
+      .name = [](task* one) { return self(one)->body_.value.name(); },
       .may_suspend = !returned_traits<returned>::immediate};
 
   storage<Body> body_;

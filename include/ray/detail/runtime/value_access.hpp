@@ -75,7 +75,8 @@ template <typename Value>
   if constexpr (std::is_trivially_copyable_v<Value>) {
     // Usually it stands where the task left it, and cannot be spilled.
     constexpr std::uint64_t special = object::failed | object::forwarded | object::tracked;
-    if ((one->word() & special) == 0) [[likely]] return *static_cast<const Value*>(one->value());
+    if ((one->word() & special) == 0) [[likely]]
+      return *static_cast<const Value*>(one->value());
   }
   const pinned_value<Value> value(one);
   return Value(static_cast<const Value&>(*value));
