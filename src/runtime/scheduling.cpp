@@ -122,9 +122,10 @@ void scheduling::carry_out(head::effects& effects, aftermath& after) {
           } else if constexpr (std::is_same_v<type, head::recall>) {
             recall_tokens(one, more, after);
           } else if constexpr (std::is_same_v<type, head::class_cancelled>) {
-            end_class(one.cls,
-                      std::make_exception_ptr(cancelled_error(group_removed_text(one.reason))),
-                      after);
+            const auto error =
+                std::make_exception_ptr(cancelled_error(group_removed_text(one.reason)));
+            end_class(
+                one.cls, [&](task*) { return error; }, after);
           } else if constexpr (std::is_same_v<type, head::infeasible>) {
             tell_infeasible(one, after);
           } else if constexpr (std::is_same_v<type, head::group_ready>) {
@@ -281,10 +282,13 @@ void scheduling::drop_class(head::class_id id, std::uint64_t session) noexcept {
   if (found != queues_.end() && found->second.waiting.empty()) queues_.erase(found);
 }
 
-void scheduling::end_class(head::class_id cls, const std::exception_ptr& error, aftermath& after) {
+template <typename MakeError>
+void scheduling::end_class(head::class_id cls, MakeError make_error, aftermath& after) {
   const auto found = queues_.find(cls);
   if (found == queues_.end()) return;
-  for (task* one : std::exchange(found->second.waiting, {})) after.failed.emplace_back(one, error);
+  for (task* one : std::exchange(found->second.waiting, {})) {
+    after.failed.emplace_back(one, make_error(one));
+  }
 }
 
 void scheduling::tell_infeasible(const head::infeasible& one, aftermath& after) {
@@ -295,7 +299,16 @@ void scheduling::tell_infeasible(const head::infeasible& one, aftermath& after) 
   }
   const auto error = std::make_exception_ptr(infeasible_error(text));
   if (const auto* cls = std::get_if<head::class_id>(&one.what)) {
-    end_class(*cls, error, after);
+    // The machine knows the class; the error names the task.
+    const auto name_task = [&](task* waiting) {
+      std::string own = text;
+      const std::string kind = describe_kind(waiting);
+      if (const auto at = own.find(kind); at != std::string::npos) {
+        own.replace(at, kind.size(), describe(waiting));
+      }
+      return std::make_exception_ptr(infeasible_error(own));
+    };
+    end_class(*cls, name_task, after);
   } else if (const auto* group = std::get_if<head::group_id>(&one.what)) {
     if (const auto found = groups_.find(*group); found != groups_.end()) {
       after.groups.emplace_back(std::move(found->second), error);

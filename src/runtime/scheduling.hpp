@@ -101,7 +101,8 @@ class scheduling {
   void grant_tasks(const head::grant& one, head::effects& more, aftermath& after);
   void recall_tokens(const head::recall& one, head::effects& more, aftermath& after);
   void give_back_idle(head::effects& more, aftermath& after);
-  void end_class(head::class_id cls, const std::exception_ptr& error, aftermath& after);
+  template <typename MakeError>
+  void end_class(head::class_id cls, MakeError make_error, aftermath& after);
   void tell_infeasible(const head::infeasible& one, aftermath& after);
   void tell_actor(const actor_id& id, const head::effect& one, aftermath& after);
 
