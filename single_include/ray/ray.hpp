@@ -2360,8 +2360,9 @@ struct stored_value;
 /// How a task's function ended.
 enum class outcome : std::uint8_t {
   value,      // the result stands in the value's storage
-  failed,     // `task::take_exception` has it
-  suspended,  // a coroutine waits, or the result is a future: somebody else ends the object
+  failed,     // what was thrown is in a slot of the thread, see task.cpp
+  suspended,  // a coroutine waits: somebody else ends the object
+  forwarded,  // the result is a future: its end ends the object, and nothing runs any more
 };
 
 /// What the runtime can do with a block whose types it does not know.
@@ -2382,7 +2383,8 @@ struct block_operations {
   void (*restore_arguments)(task*, void* copy) = nullptr;
   void (*destroy_arguments_copy)(void* copy) noexcept = nullptr;
   std::string (*name)(task*) = nullptr;
-  bool may_suspend = false;  // `run` can return `suspended`
+  bool may_suspend = false;     // `run` can return `suspended`
+  bool of_the_library = false;  // runs without a CPU slot where the session has none
 };
 
 /// One who waits for an object: a link in its list, and what to do when the object is ready.
@@ -2662,10 +2664,10 @@ void add_dependency(task* one, waiter& link, object* target) noexcept;
 /// Attaches options to a task before it is submitted; null settings are the defaults.
 void set_call_settings(task* one, std::shared_ptr<const call_settings> settings);
 
-/// Called by `run` with the exception that the task's function threw: tries again or ends it.
-void task_failed(task* one, std::exception_ptr error) noexcept;
+/// Called by `run` with the exception that the task's function threw, for the caller of `run`.
+void keep_thrown(std::exception_ptr error) noexcept;
 
-/// The function returned a future: the task, which counts as suspended, ends as that does.
+/// The function returned a future: the task ends as that does, perhaps at once.
 void forward_when_ready(task* one, object_handle target) noexcept;
 
 /// The task's coroutine has ended, with its value in the result's storage or with an error.
@@ -2774,7 +2776,7 @@ struct returned_traits<future<Value>> {
     object_handle target = future_access::take(body());
     if (!target) throw_empty_future("as the result of a task");
     forward_when_ready(&block, std::move(target));
-    return outcome::suspended;
+    return outcome::forwarded;
   }
 };
 template <typename Value>
@@ -2834,7 +2836,7 @@ class task_of final : public task {
         return outcome::value;
       }
     } catch (...) {
-      task_failed(one, std::current_exception());
+      keep_thrown(std::current_exception());
       return outcome::failed;
     }
   }
@@ -2890,11 +2892,15 @@ class task_of final : public task {
       .restore_arguments = restore,
       .destroy_arguments_copy = destroy_copy,
       .name = [](task* one) { return self(one)->body_.value.name(); },
-      .may_suspend = !returned_traits<returned>::immediate};
+      .may_suspend = !returned_traits<returned>::immediate,
+      .of_the_library = requires {typename Body::of_the_library;
+}
+};  // namespace ray::detail
 
-  storage<Body> body_;
-  storage<stored_type> result_;
-};
+storage<Body> body_;
+storage<stored_type> result_;
+}
+;
 
 }  // namespace ray::detail
 
@@ -3119,8 +3125,9 @@ class suspension {
 
  private:
   struct state;
+  void wait_in(coroutine_context& context, std::coroutine_handle<> where);
   // Room for the state, whose type the runtime keeps to itself.
-  static constexpr std::size_t state_size = 160;
+  static constexpr std::size_t state_size = 176;
   alignas(16) std::byte room_[state_size];
   state* state_;
 };
@@ -4573,6 +4580,7 @@ class then_body {
   }
   void await_arguments(task* owner) noexcept { add_dependency(owner, link_, source_.get()); }
   [[nodiscard]] std::string name() const { return "then"; }
+  using of_the_library = void;
 
  private:
   object_handle source_;
@@ -4608,6 +4616,7 @@ class tuple_body {
     }
   }
   [[nodiscard]] std::string name() const { return "when_all"; }
+  using of_the_library = void;
 
  private:
   template <std::size_t... Indexes>
@@ -4659,6 +4668,7 @@ class range_body {
     }
   }
   [[nodiscard]] std::string name() const { return "when_all"; }
+  using of_the_library = void;
 
  private:
   std::vector<object_handle> sources_;
@@ -4679,6 +4689,7 @@ class element_body {
   }
   void await_arguments(task* owner) noexcept { add_dependency(owner, link_, source_.get()); }
   [[nodiscard]] std::string name() const { return "split"; }
+  using of_the_library = void;
 
  private:
   object_handle source_;
@@ -11712,6 +11723,7 @@ class worker {
   std::uint64_t random_ = 0;
   std::uint32_t ticks_ = 0;
   std::uint32_t seen_free_jobs_ = 0;  // the monitor's copy of `free_jobs_begun_`
+  std::size_t place_ = 0;             // in the pool's list
   bool idle_ = false;                 // in the idle list; guarded by the pool's mutex
   bool permanent_ = false;            // one of the first threads, which never retire
   bool guest_ = false;                // of a thread of the user's
@@ -11765,6 +11777,7 @@ class pool {
 
   /// Ends all threads when the jobs that they run have returned, then executes on this thread what
   /// is still queued. From here on to the next `start`, whoever pushes a job executes it as well.
+  /// No guest may have a token.
   void stop();
 
   /// Tokens that nobody holds now.
@@ -11785,7 +11798,9 @@ class pool {
 
   void inject(job* item);
   void notify() {
-    light_fence();  // pairs with the heavy one in `park`
+    // Pairs with the heavy one of whoever sleeps, gives a token up or sets a signal: either this
+    // push sees that, or it sees the job.
+    light_fence();
     const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
     if ((signals & attention) != 0) [[unlikely]]
       notify_slowly(signals);
@@ -11814,6 +11829,9 @@ class pool {
   void arm_monitor();
   void run_monitor();
   bool monitor_tick();
+  [[nodiscard]] bool token_is_wanted() const;
+  [[nodiscard]] bool any_lendable() const;
+  [[nodiscard]] bool somebody_searches() const;
   void drain();
 
   // The state that a push must look at, in one word: how many threads are idle, how many search,
@@ -11834,8 +11852,6 @@ class pool {
   std::atomic<std::int64_t> tokens_{0};
   std::atomic<std::int64_t> blocked_{0};  // threads that sleep in a wait and have given a token up
   std::atomic<std::int64_t> idle_wanted_{0};  // tokens that the owner wants if they are idle
-  // Counts stops: a thread of the user's may return a token only to the run that it is of.
-  std::atomic<std::uint64_t> epoch_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> live_threads_{0};
   std::size_t wanted_threads_ = 0;
@@ -11856,7 +11872,6 @@ class blocking_region {
  private:
   thread_record& record_;
   pool* pool_ = nullptr;  // whose token was given up
-  std::uint64_t epoch_ = 0;
   worker::token_state before_ = worker::token_state::none;
 };
 
@@ -11873,7 +11888,6 @@ class token_region {
   enum class state : std::uint8_t { refused, had_it, from_pool, as_guest, was_lendable };
   pool& pool_;
   thread_record& record_;
-  std::uint64_t epoch_;
   state state_;
 };
 
@@ -12005,21 +12019,22 @@ void pool::start(std::size_t first_threads, std::size_t most, hooks callbacks) {
   hooks_ = callbacks;
   wanted_threads_ = most;
   stopping_.store(false, std::memory_order_relaxed);
-  tokens_.store(0, std::memory_order_relaxed);
   signals_.store(first_threads < most ? may_grow : 0, std::memory_order_release);
   threads_->monitor = stack_thread([](void* self) { static_cast<pool*>(self)->run_monitor(); },
                                    this, stack_thread::small_stack);
   for (std::size_t i = 0; i < first_threads; ++i) add_thread(true);
 }
 
-void pool::inject(job* item) { queues_->injected.enqueue(item); }
+void pool::inject(job* item) {
+  if (!queues_->injected.enqueue(item)) throw std::bad_alloc();
+}
 
 void pool::push_free(job* item, bool urgent) {
-  queues_->free.enqueue(item);
+  if (!queues_->free.enqueue(item)) throw std::bad_alloc();
   light_fence();
   const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
   if ((signals & stopped) != 0) return drain();
-  if ((signals & searching_mask) != 0) return;
+  if (somebody_searches()) return;
   if ((signals & idle_mask) != 0 && wake_one()) return;
   if (urgent) {
     add_thread();
@@ -12034,11 +12049,20 @@ void pool::notify_slowly(std::uint64_t signals) {
   if ((signals & stopped) != 0) return drain();
   if ((signals & work_wanted) != 0) tell_of_work();
   if ((signals & free_jobs_ran) != 0) arm_monitor();
-  if ((signals & searching_mask) != 0) return;
+  if (somebody_searches()) return;
   // Who gives a token up later looks for work afterwards, so none is lost here.
   if (tokens_.load(std::memory_order_relaxed) <= 0) return;
   if ((signals & idle_mask) != 0 && wake_one()) return;
   if ((signals & may_grow) != 0) grow();
+}
+
+/// Whether a searching thread will find what was just pushed. The last one to leave looks once more
+/// (`leave_search`), and the full fences on both sides see to it that it sees the job, or we do not
+/// see it search.
+bool pool::somebody_searches() const {
+  if ((signals_.load(std::memory_order_relaxed) & searching_mask) == 0) return false;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return (signals_.load(std::memory_order_relaxed) & searching_mask) != 0;
 }
 
 void pool::tell_of_work() {
@@ -12083,9 +12107,11 @@ worker* pool::add_worker() {
   auto& all = *threads_;
   const std::size_t place = all.owned.size();
   if (place == most_threads) return nullptr;
+  all.handles.reserve(place + 1);
   all.owned.push_back(std::unique_ptr<worker>(new worker(*this)));
   all.handles.emplace_back();
   worker* fresh = all.owned.back().get();
+  fresh->place_ = place;
   fresh->random_ = 0x9e3779b97f4a7c15U * (place + 1);
   all.all[place].store(fresh, std::memory_order_relaxed);
   // Release: a thief that sees the count sees the worker.
@@ -12096,6 +12122,7 @@ worker* pool::add_worker() {
 worker* pool::guest_worker(thread_record& record) {
   if (record.guest_of == number_) return record.guest;
   const std::lock_guard lock(threads_->mutex);
+  if (stopping_.load(std::memory_order_relaxed)) return nullptr;
   worker* fresh = add_worker();
   if (fresh == nullptr) return nullptr;
   fresh->guest_ = true;
@@ -12106,6 +12133,8 @@ worker* pool::guest_worker(thread_record& record) {
 
 bool pool::add_thread(bool permanent) {
   auto& all = *threads_;
+  stack_thread
+      ended;  // is joined after the lock is released: it may still destroy its thread-locals
   const std::lock_guard lock(all.mutex);
   if (stopping_.load(std::memory_order_relaxed)) return false;
   if (all.retired.empty() && add_worker() == nullptr) return false;
@@ -12113,7 +12142,7 @@ bool pool::add_thread(bool permanent) {
   worker* fresh = all.owned[place].get();
   fresh->permanent_ = permanent;
   signals_.fetch_add(one_searching, std::memory_order_relaxed);
-  all.handles[place].join();
+  ended = std::move(all.handles[place]);
   all.handles[place] = stack_thread(
       [](void* argument) {
         auto* self = static_cast<worker*>(argument);
@@ -12169,7 +12198,11 @@ void pool::run_worker(worker& self) {
       worker::token_state::none) {
     give_token();
   }
+  this_thread().running = nullptr;
   live_threads_.fetch_sub(1, std::memory_order_relaxed);
+  // Last: the place may be another thread's from here on.
+  const std::lock_guard lock(threads_->mutex);
+  threads_->retired.push_back(self.place_);
 }
 
 /// Leaves the searching state having found work: whoever pushed meanwhile woke nobody, so the last
@@ -12177,6 +12210,7 @@ void pool::run_worker(worker& self) {
 void pool::leave_search() {
   const std::uint64_t before = signals_.fetch_sub(one_searching, std::memory_order_seq_cst);
   if ((before & searching_mask) != one_searching) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with `somebody_searches`
   const bool free_work = free_work_pending();
   if (!free_work && !token_work_pending()) return;
   if (free_work && (before & idle_mask) != 0 && wake_one()) return;
@@ -12264,11 +12298,6 @@ bool pool::park(worker& self) {
     std::erase(threads_->idle, &self);
     self.idle_ = false;
     signals_.fetch_add(stays ? one_searching - one_idle : -one_idle, std::memory_order_relaxed);
-    if (!stays) {
-      for (std::size_t place = 0; place < threads_->owned.size(); ++place) {
-        if (threads_->owned[place].get() == &self) threads_->retired.push_back(place);
-      }
-    }
     return true;
   };
   if (work && withdraw_self(true)) return true;
@@ -12340,6 +12369,7 @@ void pool::offer_idle_token() {
 }
 
 std::int64_t pool::withdraw_idle(std::int64_t most) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // after `want_idle`
   if (token_work_pending()) return 0;
   std::int64_t taken = 0;
   while (taken < most && try_take_token()) ++taken;
@@ -12390,7 +12420,6 @@ blocking_region::blocking_region() : record_(this_thread()) {
   worker* self = record_.running;
   if (self == nullptr) return;
   pool_ = self->pool_;
-  epoch_ = pool_->epoch_.load(std::memory_order_relaxed);
   before_ = self->token_.exchange(worker::token_state::none, std::memory_order_relaxed);
   if (before_ != worker::token_state::none) {
     pool_->give_token();
@@ -12408,16 +12437,12 @@ blocking_region::blocking_region() : record_(this_thread()) {
 blocking_region::~blocking_region() {
   if (before_ == worker::token_state::none) return;
   pool_->blocked_.fetch_sub(1, std::memory_order_relaxed);
-  if (pool_->epoch_.load(std::memory_order_relaxed) != epoch_) return;  // its tokens are gone
   pool_->tokens_.fetch_sub(1, std::memory_order_relaxed);
   record_.running->token_.store(before_, std::memory_order_relaxed);
 }
 
 token_region::token_region(pool& owner)
-    : pool_(owner),
-      record_(this_thread()),
-      epoch_(owner.epoch_.load(std::memory_order_relaxed)),
-      state_(state::refused) {
+    : pool_(owner), record_(this_thread()), state_(state::refused) {
   worker* self = record_.running;
   if (self == nullptr) {
     self = pool_.guest_worker(record_);
@@ -12443,11 +12468,7 @@ token_region::~token_region() {
   } else if (state_ == state::from_pool || state_ == state::as_guest) {
     worker& self = *record_.running;
     if (state_ == state::as_guest) record_.running = nullptr;
-    if (self.token_.exchange(worker::token_state::none, std::memory_order_relaxed) ==
-            worker::token_state::none ||
-        pool_.epoch_.load(std::memory_order_relaxed) != epoch_) {
-      return;  // the pool has been stopped meanwhile
-    }
+    self.token_.store(worker::token_state::none, std::memory_order_relaxed);
     pool_.give_token();
     pool_.notify();
   }
@@ -12460,10 +12481,14 @@ free_region::free_region(worker* self) : worker_(self) {
   if (worker_->token_.load(std::memory_order_relaxed) != worker::token_state::held) return;
   lent_ = true;
   worker_->token_.store(worker::token_state::lendable, std::memory_order_relaxed);
-  auto& signals = worker_->pool_->signals_;
-  if ((signals.load(std::memory_order_relaxed) & pool::free_jobs_ran) == 0) {
-    signals.fetch_or(pool::free_jobs_ran, std::memory_order_relaxed);
-  }
+  // Pairs with the heavy fence of the monitor's tick: it sees the token, or we that the flag is
+  // down.
+  light_fence();
+  pool& owner = *worker_->pool_;
+  if ((owner.signals_.load(std::memory_order_relaxed) & pool::free_jobs_ran) != 0) return;
+  owner.signals_.fetch_or(pool::free_jobs_ran, std::memory_order_relaxed);
+  heavy_fence();  // who pushed before the flag could be seen is seen here
+  if (owner.token_is_wanted()) owner.arm_monitor();
 }
 
 free_region::~free_region() {
@@ -12497,16 +12522,31 @@ void pool::run_monitor() {
     // found by looking once more.
     all.monitor_armed.store(false, std::memory_order_relaxed);
     heavy_fence();
-    if (free_work_pending()) all.monitor_armed.store(true, std::memory_order_relaxed);
+    if (free_work_pending() || (token_is_wanted() && any_lendable())) {
+      all.monitor_armed.store(true, std::memory_order_relaxed);
+    }
   }
+}
+
+/// Whether a token that is held for a free job would be of use.
+bool pool::token_is_wanted() const {
+  return tokens_.load(std::memory_order_relaxed) < 0 ||
+         idle_wanted_.load(std::memory_order_relaxed) > 0 || token_work_pending();
+}
+
+bool pool::any_lendable() const {
+  const std::size_t count = threads_->count.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < count; ++i) {
+    const worker& one = *threads_->all[i].load(std::memory_order_relaxed);
+    if (one.token_.load(std::memory_order_relaxed) == worker::token_state::lendable) return true;
+  }
+  return false;
 }
 
 /// One look at what has not moved since the last. True when something still waits.
 bool pool::monitor_tick() {
   auto& all = *threads_;
-  const bool token_work = token_work_pending();
-  const bool wanted = token_work || tokens_.load(std::memory_order_relaxed) < 0 ||
-                      idle_wanted_.load(std::memory_order_relaxed) > 0;
+  const bool wanted = token_is_wanted();
   const std::size_t free_jobs = queues_->free.size_approx();
   bool lendable = false;
   const std::size_t count = all.count.load(std::memory_order_acquire);
@@ -12523,12 +12563,15 @@ bool pool::monitor_tick() {
       give_token();
     }
   }
-  if (!lendable && !wanted) {
+  if (!lendable) {
     signals_.fetch_and(~free_jobs_ran, std::memory_order_relaxed);
+    heavy_fence();
+    lendable = any_lendable();
+    if (lendable) signals_.fetch_or(free_jobs_ran, std::memory_order_relaxed);
   }
   const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
   if ((signals & searching_mask) != 0) return wanted || free_jobs != 0;
-  if (token_work && tokens_.load(std::memory_order_relaxed) > 0) wake_or_add();
+  if (tokens_.load(std::memory_order_relaxed) > 0 && token_work_pending()) wake_or_add();
   if (free_jobs != 0) {
     // As many as wait, at most doubling the threads each tick.
     const std::size_t most = std::max<std::size_t>(1, thread_count());
@@ -12557,12 +12600,7 @@ void pool::stop() {
   for (auto& handle : all.handles) handle.join();
   {
     const std::lock_guard lock(all.mutex);
-    all.retired.clear();
-    for (std::size_t place = all.owned.size(); place-- > 0;) {
-      if (!all.owned[place]->guest_) all.retired.push_back(place);
-    }
     all.owed = 0;
-    epoch_.fetch_add(1, std::memory_order_relaxed);
     idle_wanted_.store(0, std::memory_order_relaxed);
     tokens_.store(0, std::memory_order_relaxed);
     signals_.store(stopped, std::memory_order_relaxed);
@@ -15911,6 +15949,7 @@ class actor_core {
   void drop_handle() noexcept;
 
   // Calls, from the task's side.
+  static void no_longer_pending(task* call) noexcept;
   static void accept(task* call) noexcept;
   static void arguments_ready(task* call) noexcept;
   static void execute_call(task* call) noexcept;
@@ -15919,6 +15958,9 @@ class actor_core {
   /// A call that has been undone goes to the next incarnation, before those that have not begun.
   static void take_back(task* call, std::uint64_t references) noexcept;
   void reserve_call(task* call, const call_options* options);
+
+  /// Whether it is a call, not begun, of the actor whose method runs on this thread.
+  [[nodiscard]] static bool is_own_unbegun_call(object* one) noexcept;
 
   /// While a method blocks on an unbegun call of its own actor: throws usage_error when that call
   /// could never begin.
@@ -15957,8 +15999,6 @@ class actor_core {
   [[nodiscard]] bool holds_cpu() const noexcept { return options_.num_cpus.units() > 0; }
   [[nodiscard]] head::class_id cls() const noexcept { return cls_; }
   [[nodiscard]] std::string describe() const;
-  /// What an exception of the first constructor call becomes for all who hold the actor.
-  [[nodiscard]] std::exception_ptr creation_failure(const std::exception_ptr& error);
 
  private:
   struct call_group {
@@ -16000,6 +16040,7 @@ class actor_core {
   [[nodiscard]] std::exception_ptr construct_again() noexcept;
   void stop_state() noexcept;
   void take_checkpoint(const task* ended) noexcept;
+  void forget_creation() noexcept;
   void begin_call(call_group& group, task* call);
   void end_call(call_group& group, task* call);
   [[nodiscard]] std::chrono::steady_clock::time_point next_checkpoint() const noexcept;
@@ -16153,8 +16194,11 @@ class interrupts {
   /// A link in the list: while it is there, `owner` runs and so stays valid.
   struct registration {
     task* owner = nullptr;
-    parker* sleeper = nullptr;               // woken when the owner is to stop
-    void (*wake)(void*) noexcept = nullptr;  // called then, with the list locked
+    parker* sleeper = nullptr;  // woken when the owner is to stop
+    // Of a suspended coroutine, called then: `win` with the list locked; if it returns true,
+    // `resume` without, before which the registration cannot go.
+    bool (*win)(void*) noexcept = nullptr;
+    void (*resume)(void*) noexcept = nullptr;
     void* context = nullptr;
     std::stop_source* source = nullptr;  // asked to stop then
     registration* next = nullptr;
@@ -16246,8 +16290,8 @@ class actor_core;
 class scheduling {
  public:
   void start(const runtime::session_options& options, node_id node, job_id job);
-  /// Ends what waits with `usage_error`.
-  void stop() noexcept;
+  /// Ends what waits with `usage_error`. The actors that had a place, each with its reference.
+  std::vector<actor_core*> stop() noexcept;
 
   // Tasks.
   /// Queues a task whose arguments are ready for a slot of its class; ends it when it asks for what
@@ -16415,6 +16459,29 @@ class core {
     return objects_;
   }
 
+  /// Threads of the user's that run tasks or calls on the spot; the session's end waits for them.
+  class helping {
+   public:
+    explicit helping(core& runtime) noexcept : runtime_(runtime) {
+      // Either this sees that the session ends, or the end sees it counted.
+      runtime_.helpers_.fetch_add(1, std::memory_order_seq_cst);
+      allowed_ = session_flag.load(std::memory_order_seq_cst);
+    }
+    helping(const helping&) = delete;
+    helping& operator=(const helping&) = delete;
+    ~helping() {
+      if (runtime_.helpers_.fetch_sub(1, std::memory_order_seq_cst) == 1 && !session_runs()) {
+        runtime_.helpers_.notify_all();
+      }
+    }
+    [[nodiscard]] explicit operator bool() const noexcept { return allowed_; }
+
+   private:
+    core& runtime_;
+    bool allowed_;
+  };
+
+  bool has_tokens = true;  // less than one CPU is none
   exec::pool pool;
   interrupts interruptions;
   timers clock;
@@ -16436,6 +16503,7 @@ class core {
 
   enum class phase { stopped, starting, running, stopping };
   std::atomic<phase> phase_{phase::stopped};
+  std::atomic<int> helpers_{0};
   std::atomic<std::uint64_t> session_{0};  // the last that was started
   std::mutex objects_mutex_;
   std::shared_ptr<store::object_store> objects_;
@@ -16572,15 +16640,16 @@ class actor_core;
 
 struct task_extra {
   std::shared_ptr<const call_settings> settings;
-  actor_core* actor = nullptr;     // of an actor's call; the call keeps it alive
-  std::uint32_t group = 0;         // its concurrency group
-  std::uint64_t caller = 0;        // who called; orders the calls
-  bool creates_actor = false;      // the actor's constructor
-  std::atomic<int> attempt{0};     // its actor reads it while it runs
-  void* arguments_copy = nullptr;  // for another attempt
-  head::class_id cls;              // of a classed task
+  actor_core* actor = nullptr;       // of an actor's call; the call keeps it alive
+  std::uint32_t group = 0;           // its concurrency group
+  std::uint64_t caller = 0;          // who called; orders the calls
+  bool creates_actor = false;        // the actor's constructor
+  bool arguments_arrived = false;    // of a call; under the actor's lock
+  std::atomic<bool> pending{false};  // counted among the actor's pending calls
+  std::atomic<int> attempt{0};       // its actor reads it while it runs
+  void* arguments_copy = nullptr;    // for another attempt
+  head::class_id cls;                // of a classed task
   bool holds_slot = false;
-  bool blocked = false;  // its CPU is lent
   std::optional<timers::ticket> timer;
   std::optional<std::stop_source> stop;
   interrupts::registration stop_registration;
@@ -16735,7 +16804,22 @@ void actor_core::drop_handle() noexcept {
     settle(after);
   }
   deliver(after);
+  forget_creation();
   release(this);
+}
+
+/// The constructor's task holds the actor, and the actor that task, for `ready` and for restarts:
+/// when it is over and nobody can ask any more, it lets go.
+void actor_core::forget_creation() noexcept {
+  object_handle creation;
+  {
+    const std::lock_guard lock(mutex_);
+    if (handles_.load(std::memory_order_acquire) != 0 || phase_ != phase::ended || !over_) return;
+    creation = std::move(creation_);
+    if (creation && creation_copy_ != nullptr) {
+      creation->operations().destroy_arguments_copy(std::exchange(creation_copy_, nullptr));
+    }
+  }
 }
 
 std::string actor_core::describe() const {
@@ -16782,6 +16866,7 @@ void actor_core::reserve_call(task* call, const call_options* options) {
       extra.arguments_copy = call->operations().make_arguments_copy(call);
     }
   }
+  extra.pending.store(options_.max_pending_calls != 0, std::memory_order_relaxed);
   retain(this);
   extra.actor = this;
   // The caller is the actor whose method runs here, else the task, else the driver (null).
@@ -16793,8 +16878,15 @@ void actor_core::reserve_call(task* call, const call_options* options) {
   }
 }
 
+void actor_core::no_longer_pending(task* call) noexcept {
+  task_extra& extra = *call->extra();
+  if (extra.pending.exchange(false, std::memory_order_relaxed)) {
+    extra.actor->pending_calls_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
 void actor_core::accept(task* call) noexcept {
-  const task_extra& extra = *call->extra();
+  task_extra& extra = *call->extra();
   actor_core& self = *extra.actor;
   aftermath after;
   {
@@ -16804,6 +16896,7 @@ void actor_core::accept(task* call) noexcept {
       self.creation_ready_ = self.creation_ready_ || ready;
       self.settle(after);
     } else {
+      extra.arguments_arrived = ready;
       const auto lane = self.lanes_.empty() ? self.lanes_.end() : self.lanes_.find(extra.caller);
       if (lane != self.lanes_.end()) {
         lane->second.push_back(call);
@@ -16818,7 +16911,7 @@ void actor_core::accept(task* call) noexcept {
 }
 
 void actor_core::arguments_ready(task* call) noexcept {
-  const task_extra& extra = *call->extra();
+  task_extra& extra = *call->extra();
   actor_core& self = *extra.actor;
   retain(&self);
   aftermath after;
@@ -16829,8 +16922,9 @@ void actor_core::arguments_ready(task* call) noexcept {
       self.settle(after);
     } else if (const auto lane = self.lanes_.find(extra.caller); lane != self.lanes_.end()) {
       auto& calls = lane->second;
-      while (!calls.empty() &&
-             task_access::unready(calls.front()).load(std::memory_order_acquire) == 0) {
+      // Not before its own notification has come here: whoever sends it still looks at the call.
+      extra.arguments_arrived = true;
+      while (!calls.empty() && calls.front()->extra()->arguments_arrived) {
         task* next = calls.front();
         calls.pop_front();
         self.enqueue(next, after);
@@ -16876,10 +16970,9 @@ void actor_core::end_call(call_group& group, task* call) {
 }
 
 void actor_core::deliver(aftermath& after) noexcept {
-  const bool limited = options_.max_pending_calls != 0;
   exec::pool& pool = core::get().pool;
   for (task* call : after.started) {
-    if (limited) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
+    no_longer_pending(call);
     set_flags(call, object::runnable);
     pool.push_free(call);
   }
@@ -16890,7 +16983,7 @@ void actor_core::deliver(aftermath& after) noexcept {
       error = death();
     }
     for (task* call : after.failed) {
-      if (limited) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
+      no_longer_pending(call);
       discard_call(call, error);
     }
   }
@@ -16907,13 +17000,17 @@ void actor_core::deliver(aftermath& after) noexcept {
     end_early(call, error, true);
     call->drop_references(1);
   }
-  if (after.creation_failed && creation_ && !creation_->is_ready()) {
+  if (after.creation_failed) {
+    object_handle creation;
     std::exception_ptr error;
     {
       const std::lock_guard lock(mutex_);
+      creation = creation_;
       error = death();
     }
-    fail_unbegun(static_cast<task*>(creation_.get()), error);
+    if (creation && !creation->is_ready()) {
+      fail_unbegun(static_cast<task*>(creation.get()), error);
+    }
   }
   if (after.start_life) pool.push_free(&life_, true);
   if (after.unreferenced) core::get().scheduler.actor_unreferenced(id_);
@@ -16961,6 +17058,7 @@ void actor_core::take_back(task* call, std::uint64_t references) noexcept {
   retain(self);
   if (references == 0) call->add_reference();  // the queue's
   if (self->options_.max_pending_calls != 0) {
+    call->extra()->pending.store(true, std::memory_order_relaxed);
     self->pending_calls_.fetch_add(1, std::memory_order_relaxed);
   }
   aftermath after;
@@ -16999,7 +17097,7 @@ task* actor_core::next_call(std::uint32_t index, task* ended) noexcept {
       next = group.queue.front();
       group.queue.pop_front();
       begin_call(group, next);
-      if (options_.max_pending_calls != 0) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
+      no_longer_pending(next);
     } else {
       settle(after);
     }
@@ -17023,6 +17121,11 @@ task* unbegun_call(object* target, const actor_core* actor) noexcept {
 }
 
 }  // namespace
+
+bool actor_core::is_own_unbegun_call(object* one) noexcept {
+  const task_extra* extra = current_task != nullptr ? current_task->extra() : nullptr;
+  return extra != nullptr && extra->actor != nullptr && unbegun_call(one, extra->actor) != nullptr;
+}
 
 actor_core::own_call_guard::own_call_guard(object* target) {
   if (current_task == nullptr || current_task->extra() == nullptr) return;
@@ -17101,6 +17204,7 @@ void actor_core::answer(const head::effect& what) noexcept {
   }
   deliver(after);
   if (std::holds_alternative<head::infeasible>(what)) core::get().scheduler.kill_actor(id_, false);
+  forget_creation();
 }
 
 /// The actor is over for all who hold it; what still runs is left to return.
@@ -17130,7 +17234,8 @@ void actor_core::begin_stop(const std::string& reason, aftermath& after) {
   const bool may_return = options_.max_restarts != 0 && can_restart_ && !over_;
   for (task* call : running_) {
     call->add_reference();
-    if (may_return && may_repeat(call)) {
+    // A coroutine's frame is that of the old state: such a call is not repeated.
+    if (may_return && !call->operations().may_suspend && may_repeat(call)) {
       set_flags(call, object::to_repeat);
       after.interrupted.push_back(call);
     } else {
@@ -17190,7 +17295,7 @@ void actor_core::execute_life(exec::job* item) noexcept {
 
 void actor_core::run_constructor() noexcept {
   std::exception_ptr error;
-  bool explained = false;  // `creation_failure` has said why
+  bool explained = false;  // `constructor_failed` has said why
   auto* creation = static_cast<task*>(creation_.get());
   if (creation->claim()) {
     run_claimed(creation, 1);
@@ -17226,14 +17331,6 @@ void actor_core::run_constructor() noexcept {
   }
   deliver(after);
   if (error != nullptr) core::get().scheduler.actor_died(id_, incarnation, reason, false);
-}
-
-std::exception_ptr actor_core::creation_failure(const std::exception_ptr& error) {
-  std::string reason = constructor_threw(error);
-  const std::string text = actor_died_message(describe(), reason);
-  const std::lock_guard lock(mutex_);
-  if (phase_ != phase::stopping) reason_ = std::move(reason);
-  return std::make_exception_ptr(actor_died_error(text));
 }
 
 /// Another incarnation: from the last checkpoint, else by the constructor again.
@@ -17274,6 +17371,7 @@ void actor_core::stop_state() noexcept {
   }
   deliver(after);
   core::get().scheduler.actor_died(id_, incarnation, reason, can_restart);
+  forget_creation();
 }
 
 void actor_core::kill(bool restart) {
@@ -17295,6 +17393,7 @@ void actor_core::exit() noexcept {
 void actor_core::abandon() noexcept {
   const std::lock_guard lock(mutex_);
   phase_ = phase::ended;
+  over_ = true;
   reason_ = "another actor of that name exists and was used instead";
 }
 
@@ -17314,8 +17413,11 @@ void actor_core::end_session() noexcept {
 
 void actor_core::end_state() noexcept {
   state_->destroy();
-  const std::lock_guard lock(mutex_);
-  phase_ = phase::ended;
+  {
+    const std::lock_guard lock(mutex_);
+    phase_ = phase::ended;
+  }
+  forget_creation();
 }
 
 // Checkpoints ------------------------------------------------------------------------------------
@@ -17405,7 +17507,7 @@ namespace ray {
 void exit_actor() {
   const detail::task_extra* extra =
       detail::current_task != nullptr ? detail::current_task->extra() : nullptr;
-  if (extra == nullptr || extra->actor == nullptr) {
+  if (extra == nullptr || extra->actor == nullptr || extra->creates_actor) {
     throw usage_error(
         "ray::exit_actor: no method of an actor runs here; end an actor from outside "
         "with its handle's kill()");
@@ -17806,6 +17908,7 @@ void end_early(task* one, std::exception_ptr error, bool recursive) noexcept {
   // A call that has not begun keeps its place in its actor's queue, and passes when its turn comes.
   const task_extra* extra = one->extra();
   const bool is_call = extra != nullptr && extra->actor != nullptr && !extra->creates_actor;
+  if (is_call) actor_core::no_longer_pending(one);
   if (!is_call && one->claim()) {
     one->drop_references(std::exchange(task_access::credits(one), 0));
     return;
@@ -17842,18 +17945,22 @@ void interrupts::remove(registration& one) noexcept {
 
 template <typename Predicate>
 void interrupts::reach_if(Predicate wanted) noexcept {
-  // Callbacks of a stop token are the user's code, so they run without the lock.
+  // Callbacks of a stop token are the user's code, and resuming pushes a job: without the lock.
   std::vector<std::stop_source> sources;
+  std::vector<std::pair<void (*)(void*) noexcept, void*>> resumed;
   {
     const std::lock_guard lock(mutex_);
     for (registration* one = first_; one != nullptr; one = one->next) {
       if (!wanted(one->owner)) continue;
       if (one->source != nullptr) sources.push_back(*one->source);
       if (one->sleeper != nullptr) one->sleeper->unpark();
-      if (one->wake != nullptr) one->wake(one->context);
+      if (one->win != nullptr && one->win(one->context)) {
+        resumed.emplace_back(one->resume, one->context);
+      }
     }
   }
   for (auto& source : sources) source.request_stop();
+  for (const auto& [resume, context] : resumed) resume(context);
 }
 
 void interrupts::reach(task* target) noexcept {
@@ -18306,6 +18413,7 @@ std::uint64_t core::start(runtime::session_options given) {
                        .context = &messenger}));
     messenger.start(*objects_);
     const auto slots = options.num_cpus.units() / amount::units_per_one;
+    has_tokens = slots > 0;
     const auto processors = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
     pool.start(
         static_cast<std::size_t>(std::clamp<std::int64_t>(slots, 1, processors)),
@@ -18333,19 +18441,21 @@ void core::stop(std::uint64_t number) noexcept {
   if (number != any_session && number != session_.load(std::memory_order_relaxed)) return;
   phase expected = phase::running;
   if (!phase_.compare_exchange_strong(expected, phase::stopping)) return;
-  session_flag.store(false, std::memory_order_relaxed);
+  session_flag.store(false, std::memory_order_seq_cst);
   interruptions.attention.fetch_add(1, std::memory_order_relaxed);
   // Calls are refused from here on. What runs is asked to stop; what waits ends.
   interruptions.reach_all();
   const auto actors = scheduler.actors();
   for (actor_core* one : actors) one->end_session();
-  scheduler.stop();
+  const auto placed = scheduler.stop();
   clock.stop();
+  for (int count = helpers_.load(); count != 0; count = helpers_.load()) helpers_.wait(count);
   pool.stop();
   for (actor_core* one : actors) {
     one->end_state();
     actor_core::release(one);  // the one of the list
   }
+  for (actor_core* one : placed) actor_core::release(one);
   messenger.stop();
   clear_exported();
   objects_->close();
@@ -18470,26 +18580,30 @@ suspension::~suspension() {
   state_->~state();
 }
 
-void suspension::wait(std::coroutine_handle<> where) {
+void suspension::wait(std::coroutine_handle<> where) { wait_in(this_context(), where); }
+
+void suspension::wait_in(coroutine_context& context, std::coroutine_handle<> where) {
   state& own = *state_;
-  own.context = &this_context();
+  own.context = &context;
   own.where = where;
   own.context->suspended();
   own.registration.owner = own.context->owner();
   own.registration.context = &own;
-  own.registration.wake = [](void* self) noexcept {
+  own.registration.win = [](void* self) noexcept {
     auto* one = static_cast<state*>(self);
-    if (one->target != nullptr && !one->target->remove_waiter(one->link)) return;  // notified
-    if (!one->woken.exchange(true, std::memory_order_acq_rel)) one->step();
+    if (one->target != nullptr && !one->target->remove_waiter(one->link)) return false;  // notified
+    return !one->woken.exchange(true, std::memory_order_acq_rel);
   };
+  own.registration.resume = [](void* self) noexcept { static_cast<state*>(self)->step(); };
   core::get().interruptions.add(own.registration);
   task* owner = own.context->owner();
   const bool interrupted = core::get().stopping() || (owner->word() & object::cancelled) != 0;
-  if (interrupted) own.registration.wake(&own);
+  if (interrupted && own.registration.win(&own)) own.step();
   own.step();
 }
 
 void suspension::wait_for(object* target, std::coroutine_handle<> where) {
+  coroutine_context& context = this_context();  // first: it throws in a coroutine that is not ours
   state& own = *state_;
   own.guard.emplace(target);
   own.link.context = &own;
@@ -18497,13 +18611,12 @@ void suspension::wait_for(object* target, std::coroutine_handle<> where) {
     auto* one = static_cast<state*>(from->context);
     if (!one->woken.exchange(true, std::memory_order_acq_rel)) one->step();
   };
-  own.context = nullptr;
   if (!target->add_waiter(own.link)) {
     own.guard.reset();
     return resume_next(where);
   }
   own.target = target;
-  wait(where);
+  wait_in(context, where);
 }
 
 void suspension::wake() noexcept {
@@ -18524,7 +18637,7 @@ void forward_when_ready(task* one, object_handle target) noexcept {
     task* owner = self->owner;
     owner->forward(self->target.release());
     delete self;
-    finish_suspended(owner, outcome::failed);
+    complete(owner, outcome::forwarded, 1);
   };
   object* awaited = node->target.get();
   if (!awaited->add_waiter(*node)) node->notify(node, awaited);
@@ -18805,8 +18918,7 @@ std::string call_repeats_message(object* one) {
 }
 
 std::string actor_died_message(const std::string& actor, const std::string& reason) {
-  return "ray: " + actor + " is dead: " + reason +
-         "; make another one, or give it .max_restarts when it is to come back";
+  return "ray: " + actor + " is dead: " + reason + "; make another one";
 }
 
 std::string unknown_group_message(const std::string& actor, const std::string& group) {
@@ -18899,7 +19011,7 @@ bool object::fail(std::exception_ptr error, std::uint64_t flags) noexcept {
   error_ = std::move(error);
   word = word_.fetch_or(ready | failed | flags, std::memory_order_acq_rel);
   if ((word & has_waiters) != 0) notify_waiters();
-  if ((word & handles_mask) == 0) report_unobserved(*this);
+  if ((word & handles_mask) == 0 && ((word | flags) & observed) == 0) report_unobserved(*this);
   return true;
 }
 
@@ -19251,10 +19363,12 @@ void scheduling::start(const runtime::session_options& options, node_id node, jo
     apply_locked(head::standing{tokens_, standing_wanted_}, after);
   }
   deliver(after);
+  if (standing_wanted_ == 0) core::get().pool.want_work();  // to say that plain tasks wait
 }
 
-void scheduling::stop() noexcept {
+std::vector<actor_core*> scheduling::stop() noexcept {
   aftermath after;
+  std::vector<actor_core*> left;
   {
     const std::lock_guard lock(mutex_);
     machine_.reset();
@@ -19270,8 +19384,10 @@ void scheduling::stop() noexcept {
                                 std::make_exception_ptr(usage_error(session_over_text())));
     }
     groups_.clear();
+    for (auto& [id, actor] : std::exchange(actors_, {})) left.push_back(actor);
   }
   deliver(after);
+  return left;
 }
 
 void scheduling::deliver(aftermath& after) noexcept {
@@ -19385,8 +19501,13 @@ void scheduling::enqueue(task* one) noexcept {
     one->extra()->cls = settings.cls;
     auto& queue = queues_[settings.cls];
     queue.waiting.push_back(one);
-    apply_locked(head::demand{settings.cls, static_cast<std::int64_t>(queue.waiting.size())},
-                 after);
+    try {
+      apply_locked(head::demand{settings.cls, static_cast<std::int64_t>(queue.waiting.size())},
+                   after);
+    } catch (...) {
+      std::erase(queue.waiting, one);
+      throw;
+    }
   } catch (...) {
     after.failed.emplace_back(one, std::current_exception());
   }
@@ -19484,7 +19605,10 @@ void scheduling::token_idle() noexcept {
   deliver(after);
 }
 
-void scheduling::work_came() noexcept { apply(head::standing{tokens_, standing_wanted_}); }
+void scheduling::work_came() noexcept {
+  if (standing_wanted_ != 0) return apply(head::standing{tokens_, standing_wanted_});
+  log(log_level::warning, infeasible_text("a task needs one CPU, and the session has less", false));
+}
 
 void scheduling::drop_class(head::class_id id, std::uint64_t session) noexcept {
   const std::lock_guard lock(mutex_);
@@ -20069,7 +20193,7 @@ void execute_task(exec::job* item) noexcept {
 
 namespace {
 
-/// What a task's function has thrown, on its way from `task_failed` to who called `run`. Trivial
+/// What a task's function has thrown, on its way from `keep_thrown` to who called `run`. Trivial
 /// memory, so that it costs a thread nothing.
 struct thrown_slot {
   bool full;
@@ -20093,7 +20217,7 @@ void skip_ended_parents(task* one) noexcept {
   replace_parent(one, living_ancestor(parent));
 }
 
-/// The end of an attempt: lets go of the arguments, then publishes or not.
+/// Lets go of the arguments.
 void end_arguments(task* one) noexcept {
   if (one->operations().destroy_arguments != nullptr &&
       !std::exchange(task_access::arguments_gone(one), true)) {
@@ -20121,7 +20245,7 @@ void complete(task* one, outcome how, std::uint64_t references) noexcept {
     end_if_cancelled(one);
   }
   skip_ended_parents(one);
-  references += task_access::credits(one);
+  references += std::exchange(task_access::credits(one), 0);
   if (how == outcome::value) {
     one->publish(references);
   } else {
@@ -20142,10 +20266,11 @@ bool run_special(task* one, std::uint64_t references) noexcept {
     if (!begin_attempt(one)) break;
     how = one->operations().run(one);
     error = take_thrown();
-  } while (error != nullptr && try_again(one, error));
+  } while (error != nullptr && (one->word() & object::to_repeat) == 0 && try_again(one, error));
   current_task = outer;
-  // A suspended task may already run, or have ended, on another thread.
+  // A suspended task may already run, or have ended, on another thread; so may a forwarded one.
   if (how == outcome::suspended) return false;
+  if (how == outcome::forwarded) return true;
   if ((one->word() & object::to_repeat) != 0 && !one->is_ready()) {
     if (undo_attempt(one, how)) {
       actor_core::take_back(one, references);
@@ -20154,11 +20279,7 @@ bool run_special(task* one, std::uint64_t references) noexcept {
     how = outcome::failed;
     error = nullptr;
   }
-  if (error != nullptr) {
-    const task_extra* extra = one->extra();
-    const bool creates = extra != nullptr && extra->creates_actor;
-    fail_with(one, creates ? extra->actor->creation_failure(error) : std::move(error));
-  }
+  if (error != nullptr) fail_with(one, std::move(error));
   complete(one, how, references);
   return true;
 }
@@ -20176,7 +20297,8 @@ void submit(task* one) noexcept {
   }
   auto& unready = task_access::unready(one);
   // Without dependencies nobody else knows the task yet, and plain stores do.
-  if (unready.load(std::memory_order_relaxed) == 1 && one->extra() == nullptr) {
+  if (unready.load(std::memory_order_relaxed) == 1 && one->extra() == nullptr &&
+      core::running_one().has_tokens) {
     unready.store(0, std::memory_order_relaxed);
     task_access::word(one).store(task::initial_word | object::runnable, std::memory_order_relaxed);
     core::running_one().pool.push(one);
@@ -20230,6 +20352,7 @@ void make_runnable(task* one) noexcept {
     }
   }
   task_access::word(one).fetch_or(object::runnable, std::memory_order_release);
+  if (!runtime.has_tokens && one->operations().of_the_library) return runtime.pool.push_free(one);
   runtime.pool.push(one);
 }
 
@@ -20258,10 +20381,11 @@ std::exception_ptr run_again(task* one) noexcept {
   current_task = outer;
   std::exception_ptr error = take_thrown();
   end_arguments(one);
+  one->drop_references(std::exchange(task_access::credits(one), 0));
   return error;
 }
 
-void task_failed(task*, std::exception_ptr error) noexcept {
+void keep_thrown(std::exception_ptr error) noexcept {
   new (thrown.memory) std::exception_ptr(std::move(error));
   thrown.full = true;
 }
@@ -20419,9 +20543,7 @@ bool run_at_once(object* target) noexcept {
 }
 
 /// Runs a task that nobody has begun on this thread, if it may run here. True when it did.
-bool run_inline(task* one) noexcept {
-  if ((one->word() & begun_mask) != object::runnable) return false;
-  if (!exec::this_thread().has_stack_room()) return false;
+bool run_inline_here(task* one) noexcept {
   task_extra* extra = one->extra();
   if (extra == nullptr ||
       (extra->actor == nullptr &&
@@ -20438,6 +20560,15 @@ bool run_inline(task* one) noexcept {
   if (!one->claim()) return false;
   run_claimed(one, 0);
   return true;
+}
+
+bool run_inline(task* one) noexcept {
+  if ((one->word() & begun_mask) != object::runnable) return false;
+  const exec::thread_record& thread = exec::this_thread();
+  if (!thread.has_stack_room()) return false;
+  if (thread.running != nullptr) return run_inline_here(one);
+  const core::helping counted(core::get());
+  return counted && run_inline_here(one);
 }
 
 /// What stands between `target` and its beginning: a task that nobody has begun and whose arguments
@@ -20575,6 +20706,26 @@ void wait_for_all(const std::vector<object*>& objects, duration timeout) {
   }
 }
 
+namespace {
+
+/// When so few of the objects are no calls of the actor that waits that `count` cannot end without
+/// one of those: one that was not begun. Else null.
+object* needed_own_call(const std::vector<object*>& objects, std::size_t count) {
+  if (current_task == nullptr || current_task->extra() == nullptr) return nullptr;
+  object* own = nullptr;
+  std::size_t others = 0;
+  for (object* one : objects) {
+    if (actor_core::is_own_unbegun_call(one)) {
+      own = one;
+    } else {
+      ++others;
+    }
+  }
+  return others < count ? own : nullptr;
+}
+
+}  // namespace
+
 void wait_for_some(const std::vector<object*>& objects, std::size_t count, duration timeout) {
   require_session();
   if (objects.empty()) return;
@@ -20584,6 +20735,8 @@ void wait_for_some(const std::vector<object*>& objects, std::size_t count, durat
   if (ready >= count || timeout <= duration::zero()) return;
   require_may_block();
   if (current_task != nullptr) throw_if_interrupted();
+  std::optional<actor_core::own_call_guard> own_call;
+  if (object* one = needed_own_call(objects, count)) own_call.emplace(one);
   const deadline_type deadline = deadline_after(timeout);
   blocking region;
   std::atomic<std::size_t> ended{0};
@@ -20626,6 +20779,15 @@ struct completion_queue::state {
     if (wake != nullptr) wake->unpark();
   }
 
+  ~state() {
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      auto& one = links[i];
+      if (one.notified.load(std::memory_order_acquire)) continue;
+      if (objects[i]->remove_waiter(one.node)) continue;
+      while (!one.notified.load(std::memory_order_acquire)) relax_processor();
+    }
+  }
+
   bool collect() noexcept {
     if (in_order != nullptr) return true;
     link* one = ended.exchange(nullptr, std::memory_order_seq_cst);
@@ -20662,21 +20824,21 @@ completion_queue::completion_queue(const std::vector<object*>& objects)
 completion_queue::completion_queue(completion_queue&&) noexcept = default;
 completion_queue& completion_queue::operator=(completion_queue&&) noexcept = default;
 
-completion_queue::~completion_queue() {
-  if (state_ == nullptr) return;
-  for (std::size_t i = 0; i < state_->links.size(); ++i) {
-    auto& one = state_->links[i];
-    if (one.notified.load(std::memory_order_acquire)) continue;
-    if (state_->objects[i]->remove_waiter(one.node)) continue;
-    while (!one.notified.load(std::memory_order_acquire)) relax_processor();
-  }
-}
+completion_queue::~completion_queue() = default;
 
 bool completion_queue::next(std::size_t& index) {
   if (state_->left == 0) return false;
   if (!state_->collect()) {
     require_session();
     require_may_block();
+    std::vector<object*> waited_for;
+    for (std::size_t i = 0; i < state_->links.size(); ++i) {
+      if (!state_->links[i].notified.load(std::memory_order_acquire)) {
+        waited_for.push_back(state_->objects[i].get());
+      }
+    }
+    std::optional<actor_core::own_call_guard> own_call;
+    if (object* one = needed_own_call(waited_for, 1)) own_call.emplace(one);
     blocking region;
     state_->sleeper.store(&region.sleeper(), std::memory_order_seq_cst);
     struct reset {
@@ -20779,45 +20941,65 @@ std::map<std::string, double> available_resources() { return this_node().availab
 namespace ray::detail {
 namespace {
 
-/// A loop under way. Helpers that begin after the end find no chunk left; they share the state, so
-/// they may come at any time.
+/// A loop under way. Helpers share it, so they may come at any time: after the end they find no
+/// chunk left. A helper's future can end before its function has returned (cancelled, the session
+/// over), so the caller counts who works.
 struct loop_state {
   std::size_t size;
   std::size_t grain;
   void (*body)(void*, std::size_t, std::size_t);
   void* context;
-  // The next index that nobody has taken. Relaxed: it only deals out numbers; the futures of the
-  // helpers order what the body wrote before the caller's return.
+  // The next index that nobody has taken, and who works. Sequentially consistent: who counts
+  // himself after the caller has seen nobody finds `next` at the end, and leaves `context` alone.
   std::atomic<std::size_t> next{0};
+  std::atomic<int> working{0};
   std::mutex mutex;
   std::exception_ptr error;  // the first
 
   void work() noexcept {
+    working.fetch_add(1);
     while (true) {
-      const std::size_t begin = next.fetch_add(grain, std::memory_order_relaxed);
-      if (begin >= size) return;
+      const std::size_t begin = next.fetch_add(grain);
+      if (begin >= size) break;
       try {
+        if (core::get().interruptions.attention.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+          if (current_task != nullptr) end_if_cancelled(current_task);
+          throw_if_interrupted();
+        }
         body(context, begin, std::min(size - begin, grain) + begin);
       } catch (...) {
-        next.store(size, std::memory_order_relaxed);
-        const std::lock_guard lock(mutex);
-        if (error == nullptr) error = std::current_exception();
+        stop(std::current_exception());
       }
     }
+    if (working.fetch_sub(1) == 1) working.notify_all();
+  }
+
+  void stop(std::exception_ptr why) noexcept {
+    next.store(size);
+    const std::lock_guard lock(mutex);
+    if (error == nullptr) error = std::move(why);
+  }
+
+  void await_helpers() noexcept {
+    next.store(size);
+    if (working.load() == 0) return;
+    const exec::blocking_region region;
+    for (int count = working.load(); count != 0; count = working.load()) working.wait(count);
   }
 };
 
 /// The body of a helper's task. It never leaves the process.
 class helper_body {
  public:
-  explicit helper_body(loop_state& loop) : loop_(&loop) {}
+  explicit helper_body(std::shared_ptr<loop_state> loop) : loop_(std::move(loop)) {}
   void operator()() { loop_->work(); }
   [[nodiscard]] static object* pending() noexcept { return nullptr; }
   static void await_arguments(ray::detail::task*) noexcept {}
   static std::string name() { return "parallel_for"; }
+  using of_the_library = void;
 
  private:
-  loop_state* loop_;
+  std::shared_ptr<loop_state> loop_;
 };
 
 }  // namespace
@@ -20826,32 +21008,34 @@ void run_chunks(std::size_t size, std::size_t grain, void (*body)(void*, std::si
                 void* context) {
   require_session();
   if (size == 0) return;
-  loop_state loop{size, grain, body, context, {0}, {}, {}};
+  const auto loop = std::make_shared<loop_state>();
+  loop->size = size;
+  loop->grain = std::min(grain, size);
+  loop->body = body;
+  loop->context = context;
   const auto slots = static_cast<std::size_t>(
       std::max<std::int64_t>(1, core::get().options.num_cpus.units() / amount::units_per_one));
-  const std::size_t chunks = (size + grain - 1) / grain;
+  const std::size_t chunks = loop_shape(size, grain).chunks();
   std::vector<future<void>> helpers;
   const std::size_t own = current_task != nullptr ? 1 : 0;
-  for (std::size_t i = own; i < std::min(slots, chunks); ++i) {
-    helpers.push_back(submit_body<helper_body>(nothing_to_prepare(), loop));
+  try {
+    for (std::size_t i = own; i < std::min(slots, chunks); ++i) {
+      helpers.push_back(submit_body<helper_body>(nothing_to_prepare(), loop));
+    }
+  } catch (...) {
+    loop->stop(std::current_exception());
   }
   // A task goes on under its own slot; another thread works when there is a free one, which a get
   // of an unbegun helper finds out.
-  if (current_task != nullptr) loop.work();
-  for (const auto& one : helpers) {
-    // Not a plain get: the loop's state must outlive all helpers, whatever happens.
-    while (!one.ready()) {
-      try {
-        one.wait();
-      } catch (...) {
-        loop.next.store(size, std::memory_order_relaxed);
-        const std::lock_guard lock(loop.mutex);
-        if (loop.error == nullptr) loop.error = std::current_exception();
-        cancel(one);
-      }
-    }
+  if (current_task != nullptr) loop->work();
+  try {
+    for (const auto& one : helpers) one.wait();
+  } catch (...) {  // this task was cancelled, or the session ends
+    loop->stop(std::current_exception());
   }
-  if (loop.error != nullptr) std::rethrow_exception(loop.error);
+  loop->await_helpers();
+  const std::lock_guard lock(loop->mutex);
+  if (loop->error != nullptr) std::rethrow_exception(loop->error);
 }
 
 }  // namespace ray::detail
@@ -20929,10 +21113,30 @@ void placement_group::remove() const {
 namespace ray {
 namespace {
 
+bool inside_task() noexcept {
+  return detail::current_task != nullptr || detail::exec::pool::this_worker() != nullptr;
+}
+
+/// Ends the session of a `session` object, which cannot throw.
+void end(std::uint64_t number) noexcept {
+  if (number == 0) return;
+  if (!inside_task()) return detail::core::get().stop(number);
+  log(log_level::error,
+      "ray: a session object ended inside a task, which would wait for itself: the session "
+      "goes on; keep the object in main");
+}
+
 /// `std::exit` ends the session too. Registered once, before the first session's threads exist.
 void shut_down_at_exit() {
   static std::once_flag once;
-  std::call_once(once, [] { std::atexit([] { detail::core::get().stop(); }); });
+  std::call_once(once, [] {
+    std::atexit([] {
+      auto& runtime = detail::core::get();
+      if (!inside_task()) return runtime.stop();
+      // `exit` was called by a task, which cannot wait for itself: only the files go.
+      if (const auto objects = runtime.objects()) objects->close();
+    });
+  });
 }
 
 }  // namespace
@@ -20953,7 +21157,7 @@ session init(int& argc, char**& argv, config options) {
 bool is_initialized() noexcept { return detail::core::get().running(); }
 
 void shutdown() {
-  if (detail::current_task != nullptr || detail::exec::pool::this_worker() != nullptr) {
+  if (inside_task()) {
     throw usage_error(
         "ray::shutdown: called by a task, which would wait for itself; call it from main, or let "
         "the session object end");
@@ -20961,13 +21165,11 @@ void shutdown() {
   detail::core::get().stop();
 }
 
-session::~session() {
-  if (number_ != 0) detail::core::get().stop(number_);
-}
+session::~session() { end(number_); }
 
 session& session::operator=(session&& other) noexcept {
   if (this != &other) {
-    if (number_ != 0) detail::core::get().stop(number_);
+    end(number_);
     number_ = std::exchange(other.number_, 0);
   }
   return *this;

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <new>
+#include <utility>
 #include <vector>
 
 namespace ray::detail::exec {
@@ -61,21 +63,22 @@ void pool::start(std::size_t first_threads, std::size_t most, hooks callbacks) {
   hooks_ = callbacks;
   wanted_threads_ = most;
   stopping_.store(false, std::memory_order_relaxed);
-  tokens_.store(0, std::memory_order_relaxed);
   signals_.store(first_threads < most ? may_grow : 0, std::memory_order_release);
   threads_->monitor = stack_thread([](void* self) { static_cast<pool*>(self)->run_monitor(); },
                                    this, stack_thread::small_stack);
   for (std::size_t i = 0; i < first_threads; ++i) add_thread(true);
 }
 
-void pool::inject(job* item) { queues_->injected.enqueue(item); }
+void pool::inject(job* item) {
+  if (!queues_->injected.enqueue(item)) throw std::bad_alloc();
+}
 
 void pool::push_free(job* item, bool urgent) {
-  queues_->free.enqueue(item);
+  if (!queues_->free.enqueue(item)) throw std::bad_alloc();
   light_fence();
   const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
   if ((signals & stopped) != 0) return drain();
-  if ((signals & searching_mask) != 0) return;
+  if (somebody_searches()) return;
   if ((signals & idle_mask) != 0 && wake_one()) return;
   if (urgent) {
     add_thread();
@@ -90,11 +93,20 @@ void pool::notify_slowly(std::uint64_t signals) {
   if ((signals & stopped) != 0) return drain();
   if ((signals & work_wanted) != 0) tell_of_work();
   if ((signals & free_jobs_ran) != 0) arm_monitor();
-  if ((signals & searching_mask) != 0) return;
+  if (somebody_searches()) return;
   // Who gives a token up later looks for work afterwards, so none is lost here.
   if (tokens_.load(std::memory_order_relaxed) <= 0) return;
   if ((signals & idle_mask) != 0 && wake_one()) return;
   if ((signals & may_grow) != 0) grow();
+}
+
+/// Whether a searching thread will find what was just pushed. The last one to leave looks once more
+/// (`leave_search`), and the full fences on both sides see to it that it sees the job, or we do not
+/// see it search.
+bool pool::somebody_searches() const {
+  if ((signals_.load(std::memory_order_relaxed) & searching_mask) == 0) return false;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return (signals_.load(std::memory_order_relaxed) & searching_mask) != 0;
 }
 
 void pool::tell_of_work() {
@@ -139,9 +151,11 @@ worker* pool::add_worker() {
   auto& all = *threads_;
   const std::size_t place = all.owned.size();
   if (place == most_threads) return nullptr;
+  all.handles.reserve(place + 1);
   all.owned.push_back(std::unique_ptr<worker>(new worker(*this)));
   all.handles.emplace_back();
   worker* fresh = all.owned.back().get();
+  fresh->place_ = place;
   fresh->random_ = 0x9e3779b97f4a7c15U * (place + 1);
   all.all[place].store(fresh, std::memory_order_relaxed);
   // Release: a thief that sees the count sees the worker.
@@ -152,6 +166,7 @@ worker* pool::add_worker() {
 worker* pool::guest_worker(thread_record& record) {
   if (record.guest_of == number_) return record.guest;
   const std::lock_guard lock(threads_->mutex);
+  if (stopping_.load(std::memory_order_relaxed)) return nullptr;
   worker* fresh = add_worker();
   if (fresh == nullptr) return nullptr;
   fresh->guest_ = true;
@@ -162,6 +177,8 @@ worker* pool::guest_worker(thread_record& record) {
 
 bool pool::add_thread(bool permanent) {
   auto& all = *threads_;
+  stack_thread
+      ended;  // is joined after the lock is released: it may still destroy its thread-locals
   const std::lock_guard lock(all.mutex);
   if (stopping_.load(std::memory_order_relaxed)) return false;
   if (all.retired.empty() && add_worker() == nullptr) return false;
@@ -169,7 +186,7 @@ bool pool::add_thread(bool permanent) {
   worker* fresh = all.owned[place].get();
   fresh->permanent_ = permanent;
   signals_.fetch_add(one_searching, std::memory_order_relaxed);
-  all.handles[place].join();
+  ended = std::move(all.handles[place]);
   all.handles[place] = stack_thread(
       [](void* argument) {
         auto* self = static_cast<worker*>(argument);
@@ -225,7 +242,11 @@ void pool::run_worker(worker& self) {
       worker::token_state::none) {
     give_token();
   }
+  this_thread().running = nullptr;
   live_threads_.fetch_sub(1, std::memory_order_relaxed);
+  // Last: the place may be another thread's from here on.
+  const std::lock_guard lock(threads_->mutex);
+  threads_->retired.push_back(self.place_);
 }
 
 /// Leaves the searching state having found work: whoever pushed meanwhile woke nobody, so the last
@@ -233,6 +254,7 @@ void pool::run_worker(worker& self) {
 void pool::leave_search() {
   const std::uint64_t before = signals_.fetch_sub(one_searching, std::memory_order_seq_cst);
   if ((before & searching_mask) != one_searching) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // pairs with `somebody_searches`
   const bool free_work = free_work_pending();
   if (!free_work && !token_work_pending()) return;
   if (free_work && (before & idle_mask) != 0 && wake_one()) return;
@@ -320,11 +342,6 @@ bool pool::park(worker& self) {
     std::erase(threads_->idle, &self);
     self.idle_ = false;
     signals_.fetch_add(stays ? one_searching - one_idle : -one_idle, std::memory_order_relaxed);
-    if (!stays) {
-      for (std::size_t place = 0; place < threads_->owned.size(); ++place) {
-        if (threads_->owned[place].get() == &self) threads_->retired.push_back(place);
-      }
-    }
     return true;
   };
   if (work && withdraw_self(true)) return true;
@@ -396,6 +413,7 @@ void pool::offer_idle_token() {
 }
 
 std::int64_t pool::withdraw_idle(std::int64_t most) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // after `want_idle`
   if (token_work_pending()) return 0;
   std::int64_t taken = 0;
   while (taken < most && try_take_token()) ++taken;
@@ -446,7 +464,6 @@ blocking_region::blocking_region() : record_(this_thread()) {
   worker* self = record_.running;
   if (self == nullptr) return;
   pool_ = self->pool_;
-  epoch_ = pool_->epoch_.load(std::memory_order_relaxed);
   before_ = self->token_.exchange(worker::token_state::none, std::memory_order_relaxed);
   if (before_ != worker::token_state::none) {
     pool_->give_token();
@@ -464,16 +481,12 @@ blocking_region::blocking_region() : record_(this_thread()) {
 blocking_region::~blocking_region() {
   if (before_ == worker::token_state::none) return;
   pool_->blocked_.fetch_sub(1, std::memory_order_relaxed);
-  if (pool_->epoch_.load(std::memory_order_relaxed) != epoch_) return;  // its tokens are gone
   pool_->tokens_.fetch_sub(1, std::memory_order_relaxed);
   record_.running->token_.store(before_, std::memory_order_relaxed);
 }
 
 token_region::token_region(pool& owner)
-    : pool_(owner),
-      record_(this_thread()),
-      epoch_(owner.epoch_.load(std::memory_order_relaxed)),
-      state_(state::refused) {
+    : pool_(owner), record_(this_thread()), state_(state::refused) {
   worker* self = record_.running;
   if (self == nullptr) {
     self = pool_.guest_worker(record_);
@@ -499,11 +512,7 @@ token_region::~token_region() {
   } else if (state_ == state::from_pool || state_ == state::as_guest) {
     worker& self = *record_.running;
     if (state_ == state::as_guest) record_.running = nullptr;
-    if (self.token_.exchange(worker::token_state::none, std::memory_order_relaxed) ==
-            worker::token_state::none ||
-        pool_.epoch_.load(std::memory_order_relaxed) != epoch_) {
-      return;  // the pool has been stopped meanwhile
-    }
+    self.token_.store(worker::token_state::none, std::memory_order_relaxed);
     pool_.give_token();
     pool_.notify();
   }
@@ -516,10 +525,14 @@ free_region::free_region(worker* self) : worker_(self) {
   if (worker_->token_.load(std::memory_order_relaxed) != worker::token_state::held) return;
   lent_ = true;
   worker_->token_.store(worker::token_state::lendable, std::memory_order_relaxed);
-  auto& signals = worker_->pool_->signals_;
-  if ((signals.load(std::memory_order_relaxed) & pool::free_jobs_ran) == 0) {
-    signals.fetch_or(pool::free_jobs_ran, std::memory_order_relaxed);
-  }
+  // Pairs with the heavy fence of the monitor's tick: it sees the token, or we that the flag is
+  // down.
+  light_fence();
+  pool& owner = *worker_->pool_;
+  if ((owner.signals_.load(std::memory_order_relaxed) & pool::free_jobs_ran) != 0) return;
+  owner.signals_.fetch_or(pool::free_jobs_ran, std::memory_order_relaxed);
+  heavy_fence();  // who pushed before the flag could be seen is seen here
+  if (owner.token_is_wanted()) owner.arm_monitor();
 }
 
 free_region::~free_region() {
@@ -553,16 +566,31 @@ void pool::run_monitor() {
     // found by looking once more.
     all.monitor_armed.store(false, std::memory_order_relaxed);
     heavy_fence();
-    if (free_work_pending()) all.monitor_armed.store(true, std::memory_order_relaxed);
+    if (free_work_pending() || (token_is_wanted() && any_lendable())) {
+      all.monitor_armed.store(true, std::memory_order_relaxed);
+    }
   }
+}
+
+/// Whether a token that is held for a free job would be of use.
+bool pool::token_is_wanted() const {
+  return tokens_.load(std::memory_order_relaxed) < 0 ||
+         idle_wanted_.load(std::memory_order_relaxed) > 0 || token_work_pending();
+}
+
+bool pool::any_lendable() const {
+  const std::size_t count = threads_->count.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < count; ++i) {
+    const worker& one = *threads_->all[i].load(std::memory_order_relaxed);
+    if (one.token_.load(std::memory_order_relaxed) == worker::token_state::lendable) return true;
+  }
+  return false;
 }
 
 /// One look at what has not moved since the last. True when something still waits.
 bool pool::monitor_tick() {
   auto& all = *threads_;
-  const bool token_work = token_work_pending();
-  const bool wanted = token_work || tokens_.load(std::memory_order_relaxed) < 0 ||
-                      idle_wanted_.load(std::memory_order_relaxed) > 0;
+  const bool wanted = token_is_wanted();
   const std::size_t free_jobs = queues_->free.size_approx();
   bool lendable = false;
   const std::size_t count = all.count.load(std::memory_order_acquire);
@@ -579,12 +607,15 @@ bool pool::monitor_tick() {
       give_token();
     }
   }
-  if (!lendable && !wanted) {
+  if (!lendable) {
     signals_.fetch_and(~free_jobs_ran, std::memory_order_relaxed);
+    heavy_fence();
+    lendable = any_lendable();
+    if (lendable) signals_.fetch_or(free_jobs_ran, std::memory_order_relaxed);
   }
   const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
   if ((signals & searching_mask) != 0) return wanted || free_jobs != 0;
-  if (token_work && tokens_.load(std::memory_order_relaxed) > 0) wake_or_add();
+  if (tokens_.load(std::memory_order_relaxed) > 0 && token_work_pending()) wake_or_add();
   if (free_jobs != 0) {
     // As many as wait, at most doubling the threads each tick.
     const std::size_t most = std::max<std::size_t>(1, thread_count());
@@ -613,12 +644,7 @@ void pool::stop() {
   for (auto& handle : all.handles) handle.join();
   {
     const std::lock_guard lock(all.mutex);
-    all.retired.clear();
-    for (std::size_t place = all.owned.size(); place-- > 0;) {
-      if (!all.owned[place]->guest_) all.retired.push_back(place);
-    }
     all.owed = 0;
-    epoch_.fetch_add(1, std::memory_order_relaxed);
     idle_wanted_.store(0, std::memory_order_relaxed);
     tokens_.store(0, std::memory_order_relaxed);
     signals_.store(stopped, std::memory_order_relaxed);

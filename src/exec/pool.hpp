@@ -73,6 +73,7 @@ class worker {
   std::uint64_t random_ = 0;
   std::uint32_t ticks_ = 0;
   std::uint32_t seen_free_jobs_ = 0;  // the monitor's copy of `free_jobs_begun_`
+  std::size_t place_ = 0;             // in the pool's list
   bool idle_ = false;                 // in the idle list; guarded by the pool's mutex
   bool permanent_ = false;            // one of the first threads, which never retire
   bool guest_ = false;                // of a thread of the user's
@@ -126,6 +127,7 @@ class pool {
 
   /// Ends all threads when the jobs that they run have returned, then executes on this thread what
   /// is still queued. From here on to the next `start`, whoever pushes a job executes it as well.
+  /// No guest may have a token.
   void stop();
 
   /// Tokens that nobody holds now.
@@ -146,7 +148,9 @@ class pool {
 
   void inject(job* item);
   void notify() {
-    light_fence();  // pairs with the heavy one in `park`
+    // Pairs with the heavy one of whoever sleeps, gives a token up or sets a signal: either this
+    // push sees that, or it sees the job.
+    light_fence();
     const std::uint64_t signals = signals_.load(std::memory_order_relaxed);
     if ((signals & attention) != 0) [[unlikely]]
       notify_slowly(signals);
@@ -175,6 +179,9 @@ class pool {
   void arm_monitor();
   void run_monitor();
   bool monitor_tick();
+  [[nodiscard]] bool token_is_wanted() const;
+  [[nodiscard]] bool any_lendable() const;
+  [[nodiscard]] bool somebody_searches() const;
   void drain();
 
   // The state that a push must look at, in one word: how many threads are idle, how many search,
@@ -195,8 +202,6 @@ class pool {
   std::atomic<std::int64_t> tokens_{0};
   std::atomic<std::int64_t> blocked_{0};  // threads that sleep in a wait and have given a token up
   std::atomic<std::int64_t> idle_wanted_{0};  // tokens that the owner wants if they are idle
-  // Counts stops: a thread of the user's may return a token only to the run that it is of.
-  std::atomic<std::uint64_t> epoch_{0};
   std::atomic<bool> stopping_{false};
   std::atomic<std::size_t> live_threads_{0};
   std::size_t wanted_threads_ = 0;
@@ -217,7 +222,6 @@ class blocking_region {
  private:
   thread_record& record_;
   pool* pool_ = nullptr;  // whose token was given up
-  std::uint64_t epoch_ = 0;
   worker::token_state before_ = worker::token_state::none;
 };
 
@@ -234,7 +238,6 @@ class token_region {
   enum class state : std::uint8_t { refused, had_it, from_pool, as_guest, was_lendable };
   pool& pool_;
   thread_record& record_;
-  std::uint64_t epoch_;
   state state_;
 };
 

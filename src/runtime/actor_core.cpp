@@ -96,7 +96,22 @@ void actor_core::drop_handle() noexcept {
     settle(after);
   }
   deliver(after);
+  forget_creation();
   release(this);
+}
+
+/// The constructor's task holds the actor, and the actor that task, for `ready` and for restarts:
+/// when it is over and nobody can ask any more, it lets go.
+void actor_core::forget_creation() noexcept {
+  object_handle creation;
+  {
+    const std::lock_guard lock(mutex_);
+    if (handles_.load(std::memory_order_acquire) != 0 || phase_ != phase::ended || !over_) return;
+    creation = std::move(creation_);
+    if (creation && creation_copy_ != nullptr) {
+      creation->operations().destroy_arguments_copy(std::exchange(creation_copy_, nullptr));
+    }
+  }
 }
 
 std::string actor_core::describe() const {
@@ -143,6 +158,7 @@ void actor_core::reserve_call(task* call, const call_options* options) {
       extra.arguments_copy = call->operations().make_arguments_copy(call);
     }
   }
+  extra.pending.store(options_.max_pending_calls != 0, std::memory_order_relaxed);
   retain(this);
   extra.actor = this;
   // The caller is the actor whose method runs here, else the task, else the driver (null).
@@ -154,8 +170,15 @@ void actor_core::reserve_call(task* call, const call_options* options) {
   }
 }
 
+void actor_core::no_longer_pending(task* call) noexcept {
+  task_extra& extra = *call->extra();
+  if (extra.pending.exchange(false, std::memory_order_relaxed)) {
+    extra.actor->pending_calls_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
 void actor_core::accept(task* call) noexcept {
-  const task_extra& extra = *call->extra();
+  task_extra& extra = *call->extra();
   actor_core& self = *extra.actor;
   aftermath after;
   {
@@ -165,6 +188,7 @@ void actor_core::accept(task* call) noexcept {
       self.creation_ready_ = self.creation_ready_ || ready;
       self.settle(after);
     } else {
+      extra.arguments_arrived = ready;
       const auto lane = self.lanes_.empty() ? self.lanes_.end() : self.lanes_.find(extra.caller);
       if (lane != self.lanes_.end()) {
         lane->second.push_back(call);
@@ -179,7 +203,7 @@ void actor_core::accept(task* call) noexcept {
 }
 
 void actor_core::arguments_ready(task* call) noexcept {
-  const task_extra& extra = *call->extra();
+  task_extra& extra = *call->extra();
   actor_core& self = *extra.actor;
   retain(&self);
   aftermath after;
@@ -190,8 +214,9 @@ void actor_core::arguments_ready(task* call) noexcept {
       self.settle(after);
     } else if (const auto lane = self.lanes_.find(extra.caller); lane != self.lanes_.end()) {
       auto& calls = lane->second;
-      while (!calls.empty() &&
-             task_access::unready(calls.front()).load(std::memory_order_acquire) == 0) {
+      // Not before its own notification has come here: whoever sends it still looks at the call.
+      extra.arguments_arrived = true;
+      while (!calls.empty() && calls.front()->extra()->arguments_arrived) {
         task* next = calls.front();
         calls.pop_front();
         self.enqueue(next, after);
@@ -237,10 +262,9 @@ void actor_core::end_call(call_group& group, task* call) {
 }
 
 void actor_core::deliver(aftermath& after) noexcept {
-  const bool limited = options_.max_pending_calls != 0;
   exec::pool& pool = core::get().pool;
   for (task* call : after.started) {
-    if (limited) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
+    no_longer_pending(call);
     set_flags(call, object::runnable);
     pool.push_free(call);
   }
@@ -251,7 +275,7 @@ void actor_core::deliver(aftermath& after) noexcept {
       error = death();
     }
     for (task* call : after.failed) {
-      if (limited) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
+      no_longer_pending(call);
       discard_call(call, error);
     }
   }
@@ -268,13 +292,17 @@ void actor_core::deliver(aftermath& after) noexcept {
     end_early(call, error, true);
     call->drop_references(1);
   }
-  if (after.creation_failed && creation_ && !creation_->is_ready()) {
+  if (after.creation_failed) {
+    object_handle creation;
     std::exception_ptr error;
     {
       const std::lock_guard lock(mutex_);
+      creation = creation_;
       error = death();
     }
-    fail_unbegun(static_cast<task*>(creation_.get()), error);
+    if (creation && !creation->is_ready()) {
+      fail_unbegun(static_cast<task*>(creation.get()), error);
+    }
   }
   if (after.start_life) pool.push_free(&life_, true);
   if (after.unreferenced) core::get().scheduler.actor_unreferenced(id_);
@@ -322,6 +350,7 @@ void actor_core::take_back(task* call, std::uint64_t references) noexcept {
   retain(self);
   if (references == 0) call->add_reference();  // the queue's
   if (self->options_.max_pending_calls != 0) {
+    call->extra()->pending.store(true, std::memory_order_relaxed);
     self->pending_calls_.fetch_add(1, std::memory_order_relaxed);
   }
   aftermath after;
@@ -360,7 +389,7 @@ task* actor_core::next_call(std::uint32_t index, task* ended) noexcept {
       next = group.queue.front();
       group.queue.pop_front();
       begin_call(group, next);
-      if (options_.max_pending_calls != 0) pending_calls_.fetch_sub(1, std::memory_order_relaxed);
+      no_longer_pending(next);
     } else {
       settle(after);
     }
@@ -384,6 +413,11 @@ task* unbegun_call(object* target, const actor_core* actor) noexcept {
 }
 
 }  // namespace
+
+bool actor_core::is_own_unbegun_call(object* one) noexcept {
+  const task_extra* extra = current_task != nullptr ? current_task->extra() : nullptr;
+  return extra != nullptr && extra->actor != nullptr && unbegun_call(one, extra->actor) != nullptr;
+}
 
 actor_core::own_call_guard::own_call_guard(object* target) {
   if (current_task == nullptr || current_task->extra() == nullptr) return;
@@ -462,6 +496,7 @@ void actor_core::answer(const head::effect& what) noexcept {
   }
   deliver(after);
   if (std::holds_alternative<head::infeasible>(what)) core::get().scheduler.kill_actor(id_, false);
+  forget_creation();
 }
 
 /// The actor is over for all who hold it; what still runs is left to return.
@@ -491,7 +526,8 @@ void actor_core::begin_stop(const std::string& reason, aftermath& after) {
   const bool may_return = options_.max_restarts != 0 && can_restart_ && !over_;
   for (task* call : running_) {
     call->add_reference();
-    if (may_return && may_repeat(call)) {
+    // A coroutine's frame is that of the old state: such a call is not repeated.
+    if (may_return && !call->operations().may_suspend && may_repeat(call)) {
       set_flags(call, object::to_repeat);
       after.interrupted.push_back(call);
     } else {
@@ -551,7 +587,7 @@ void actor_core::execute_life(exec::job* item) noexcept {
 
 void actor_core::run_constructor() noexcept {
   std::exception_ptr error;
-  bool explained = false;  // `creation_failure` has said why
+  bool explained = false;  // `constructor_failed` has said why
   auto* creation = static_cast<task*>(creation_.get());
   if (creation->claim()) {
     run_claimed(creation, 1);
@@ -587,14 +623,6 @@ void actor_core::run_constructor() noexcept {
   }
   deliver(after);
   if (error != nullptr) core::get().scheduler.actor_died(id_, incarnation, reason, false);
-}
-
-std::exception_ptr actor_core::creation_failure(const std::exception_ptr& error) {
-  std::string reason = constructor_threw(error);
-  const std::string text = actor_died_message(describe(), reason);
-  const std::lock_guard lock(mutex_);
-  if (phase_ != phase::stopping) reason_ = std::move(reason);
-  return std::make_exception_ptr(actor_died_error(text));
 }
 
 /// Another incarnation: from the last checkpoint, else by the constructor again.
@@ -635,6 +663,7 @@ void actor_core::stop_state() noexcept {
   }
   deliver(after);
   core::get().scheduler.actor_died(id_, incarnation, reason, can_restart);
+  forget_creation();
 }
 
 void actor_core::kill(bool restart) {
@@ -656,6 +685,7 @@ void actor_core::exit() noexcept {
 void actor_core::abandon() noexcept {
   const std::lock_guard lock(mutex_);
   phase_ = phase::ended;
+  over_ = true;
   reason_ = "another actor of that name exists and was used instead";
 }
 
@@ -675,8 +705,11 @@ void actor_core::end_session() noexcept {
 
 void actor_core::end_state() noexcept {
   state_->destroy();
-  const std::lock_guard lock(mutex_);
-  phase_ = phase::ended;
+  {
+    const std::lock_guard lock(mutex_);
+    phase_ = phase::ended;
+  }
+  forget_creation();
 }
 
 // Checkpoints ------------------------------------------------------------------------------------
@@ -766,7 +799,7 @@ namespace ray {
 void exit_actor() {
   const detail::task_extra* extra =
       detail::current_task != nullptr ? detail::current_task->extra() : nullptr;
-  if (extra == nullptr || extra->actor == nullptr) {
+  if (extra == nullptr || extra->actor == nullptr || extra->creates_actor) {
     throw usage_error(
         "ray::exit_actor: no method of an actor runs here; end an actor from outside "
         "with its handle's kill()");

@@ -43,6 +43,7 @@ class actor_core {
   void drop_handle() noexcept;
 
   // Calls, from the task's side.
+  static void no_longer_pending(task* call) noexcept;
   static void accept(task* call) noexcept;
   static void arguments_ready(task* call) noexcept;
   static void execute_call(task* call) noexcept;
@@ -51,6 +52,9 @@ class actor_core {
   /// A call that has been undone goes to the next incarnation, before those that have not begun.
   static void take_back(task* call, std::uint64_t references) noexcept;
   void reserve_call(task* call, const call_options* options);
+
+  /// Whether it is a call, not begun, of the actor whose method runs on this thread.
+  [[nodiscard]] static bool is_own_unbegun_call(object* one) noexcept;
 
   /// While a method blocks on an unbegun call of its own actor: throws usage_error when that call
   /// could never begin.
@@ -89,8 +93,6 @@ class actor_core {
   [[nodiscard]] bool holds_cpu() const noexcept { return options_.num_cpus.units() > 0; }
   [[nodiscard]] head::class_id cls() const noexcept { return cls_; }
   [[nodiscard]] std::string describe() const;
-  /// What an exception of the first constructor call becomes for all who hold the actor.
-  [[nodiscard]] std::exception_ptr creation_failure(const std::exception_ptr& error);
 
  private:
   struct call_group {
@@ -132,6 +134,7 @@ class actor_core {
   [[nodiscard]] std::exception_ptr construct_again() noexcept;
   void stop_state() noexcept;
   void take_checkpoint(const task* ended) noexcept;
+  void forget_creation() noexcept;
   void begin_call(call_group& group, task* call);
   void end_call(call_group& group, task* call);
   [[nodiscard]] std::chrono::steady_clock::time_point next_checkpoint() const noexcept;

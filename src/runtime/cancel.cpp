@@ -10,6 +10,7 @@
 #include <ray/detail/runtime/completion.hpp>
 #include <ray/error.hpp>
 
+#include <utility>
 #include <vector>
 
 namespace ray::detail {
@@ -99,6 +100,7 @@ void end_early(task* one, std::exception_ptr error, bool recursive) noexcept {
   // A call that has not begun keeps its place in its actor's queue, and passes when its turn comes.
   const task_extra* extra = one->extra();
   const bool is_call = extra != nullptr && extra->actor != nullptr && !extra->creates_actor;
+  if (is_call) actor_core::no_longer_pending(one);
   if (!is_call && one->claim()) {
     one->drop_references(std::exchange(task_access::credits(one), 0));
     return;
@@ -135,18 +137,22 @@ void interrupts::remove(registration& one) noexcept {
 
 template <typename Predicate>
 void interrupts::reach_if(Predicate wanted) noexcept {
-  // Callbacks of a stop token are the user's code, so they run without the lock.
+  // Callbacks of a stop token are the user's code, and resuming pushes a job: without the lock.
   std::vector<std::stop_source> sources;
+  std::vector<std::pair<void (*)(void*) noexcept, void*>> resumed;
   {
     const std::lock_guard lock(mutex_);
     for (registration* one = first_; one != nullptr; one = one->next) {
       if (!wanted(one->owner)) continue;
       if (one->source != nullptr) sources.push_back(*one->source);
       if (one->sleeper != nullptr) one->sleeper->unpark();
-      if (one->wake != nullptr) one->wake(one->context);
+      if (one->win != nullptr && one->win(one->context)) {
+        resumed.emplace_back(one->resume, one->context);
+      }
     }
   }
   for (auto& source : sources) source.request_stop();
+  for (const auto& [resume, context] : resumed) resume(context);
 }
 
 void interrupts::reach(task* target) noexcept {

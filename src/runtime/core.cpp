@@ -66,6 +66,7 @@ std::uint64_t core::start(runtime::session_options given) {
                        .context = &messenger}));
     messenger.start(*objects_);
     const auto slots = options.num_cpus.units() / amount::units_per_one;
+    has_tokens = slots > 0;
     const auto processors = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
     pool.start(
         static_cast<std::size_t>(std::clamp<std::int64_t>(slots, 1, processors)),
@@ -93,19 +94,21 @@ void core::stop(std::uint64_t number) noexcept {
   if (number != any_session && number != session_.load(std::memory_order_relaxed)) return;
   phase expected = phase::running;
   if (!phase_.compare_exchange_strong(expected, phase::stopping)) return;
-  session_flag.store(false, std::memory_order_relaxed);
+  session_flag.store(false, std::memory_order_seq_cst);
   interruptions.attention.fetch_add(1, std::memory_order_relaxed);
   // Calls are refused from here on. What runs is asked to stop; what waits ends.
   interruptions.reach_all();
   const auto actors = scheduler.actors();
   for (actor_core* one : actors) one->end_session();
-  scheduler.stop();
+  const auto placed = scheduler.stop();
   clock.stop();
+  for (int count = helpers_.load(); count != 0; count = helpers_.load()) helpers_.wait(count);
   pool.stop();
   for (actor_core* one : actors) {
     one->end_state();
     actor_core::release(one);  // the one of the list
   }
+  for (actor_core* one : placed) actor_core::release(one);
   messenger.stop();
   clear_exported();
   objects_->close();

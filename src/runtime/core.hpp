@@ -55,6 +55,29 @@ class core {
     return objects_;
   }
 
+  /// Threads of the user's that run tasks or calls on the spot; the session's end waits for them.
+  class helping {
+   public:
+    explicit helping(core& runtime) noexcept : runtime_(runtime) {
+      // Either this sees that the session ends, or the end sees it counted.
+      runtime_.helpers_.fetch_add(1, std::memory_order_seq_cst);
+      allowed_ = session_flag.load(std::memory_order_seq_cst);
+    }
+    helping(const helping&) = delete;
+    helping& operator=(const helping&) = delete;
+    ~helping() {
+      if (runtime_.helpers_.fetch_sub(1, std::memory_order_seq_cst) == 1 && !session_runs()) {
+        runtime_.helpers_.notify_all();
+      }
+    }
+    [[nodiscard]] explicit operator bool() const noexcept { return allowed_; }
+
+   private:
+    core& runtime_;
+    bool allowed_;
+  };
+
+  bool has_tokens = true;  // less than one CPU is none
   exec::pool pool;
   interrupts interruptions;
   timers clock;
@@ -76,6 +99,7 @@ class core {
 
   enum class phase { stopped, starting, running, stopping };
   std::atomic<phase> phase_{phase::stopped};
+  std::atomic<int> helpers_{0};
   std::atomic<std::uint64_t> session_{0};  // the last that was started
   std::mutex objects_mutex_;
   std::shared_ptr<store::object_store> objects_;

@@ -3,6 +3,7 @@
 #include "runtime/actor_core.hpp"
 #include "runtime/blocking.hpp"
 #include "runtime/core.hpp"
+#include "runtime/run.hpp"
 #include "runtime/task_extra.hpp"
 
 #include <ray/error.hpp>
@@ -119,26 +120,30 @@ suspension::~suspension() {
   state_->~state();
 }
 
-void suspension::wait(std::coroutine_handle<> where) {
+void suspension::wait(std::coroutine_handle<> where) { wait_in(this_context(), where); }
+
+void suspension::wait_in(coroutine_context& context, std::coroutine_handle<> where) {
   state& own = *state_;
-  own.context = &this_context();
+  own.context = &context;
   own.where = where;
   own.context->suspended();
   own.registration.owner = own.context->owner();
   own.registration.context = &own;
-  own.registration.wake = [](void* self) noexcept {
+  own.registration.win = [](void* self) noexcept {
     auto* one = static_cast<state*>(self);
-    if (one->target != nullptr && !one->target->remove_waiter(one->link)) return;  // notified
-    if (!one->woken.exchange(true, std::memory_order_acq_rel)) one->step();
+    if (one->target != nullptr && !one->target->remove_waiter(one->link)) return false;  // notified
+    return !one->woken.exchange(true, std::memory_order_acq_rel);
   };
+  own.registration.resume = [](void* self) noexcept { static_cast<state*>(self)->step(); };
   core::get().interruptions.add(own.registration);
   task* owner = own.context->owner();
   const bool interrupted = core::get().stopping() || (owner->word() & object::cancelled) != 0;
-  if (interrupted) own.registration.wake(&own);
+  if (interrupted && own.registration.win(&own)) own.step();
   own.step();
 }
 
 void suspension::wait_for(object* target, std::coroutine_handle<> where) {
+  coroutine_context& context = this_context();  // first: it throws in a coroutine that is not ours
   state& own = *state_;
   own.guard.emplace(target);
   own.link.context = &own;
@@ -146,13 +151,12 @@ void suspension::wait_for(object* target, std::coroutine_handle<> where) {
     auto* one = static_cast<state*>(from->context);
     if (!one->woken.exchange(true, std::memory_order_acq_rel)) one->step();
   };
-  own.context = nullptr;
   if (!target->add_waiter(own.link)) {
     own.guard.reset();
     return resume_next(where);
   }
   own.target = target;
-  wait(where);
+  wait_in(context, where);
 }
 
 void suspension::wake() noexcept {
@@ -173,7 +177,7 @@ void forward_when_ready(task* one, object_handle target) noexcept {
     task* owner = self->owner;
     owner->forward(self->target.release());
     delete self;
-    finish_suspended(owner, outcome::failed);
+    complete(owner, outcome::forwarded, 1);
   };
   object* awaited = node->target.get();
   if (!awaited->add_waiter(*node)) node->notify(node, awaited);

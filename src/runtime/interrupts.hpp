@@ -17,8 +17,11 @@ class interrupts {
   /// A link in the list: while it is there, `owner` runs and so stays valid.
   struct registration {
     task* owner = nullptr;
-    parker* sleeper = nullptr;               // woken when the owner is to stop
-    void (*wake)(void*) noexcept = nullptr;  // called then, with the list locked
+    parker* sleeper = nullptr;  // woken when the owner is to stop
+    // Of a suspended coroutine, called then: `win` with the list locked; if it returns true,
+    // `resume` without, before which the registration cannot go.
+    bool (*win)(void*) noexcept = nullptr;
+    void (*resume)(void*) noexcept = nullptr;
     void* context = nullptr;
     std::stop_source* source = nullptr;  // asked to stop then
     registration* next = nullptr;

@@ -123,8 +123,7 @@ std::string call_repeats_message(object* one) {
 }
 
 std::string actor_died_message(const std::string& actor, const std::string& reason) {
-  return "ray: " + actor + " is dead: " + reason +
-         "; make another one, or give it .max_restarts when it is to come back";
+  return "ray: " + actor + " is dead: " + reason + "; make another one";
 }
 
 std::string unknown_group_message(const std::string& actor, const std::string& group) {

@@ -45,7 +45,7 @@ bool object::fail(std::exception_ptr error, std::uint64_t flags) noexcept {
   error_ = std::move(error);
   word = word_.fetch_or(ready | failed | flags, std::memory_order_acq_rel);
   if ((word & has_waiters) != 0) notify_waiters();
-  if ((word & handles_mask) == 0) report_unobserved(*this);
+  if ((word & handles_mask) == 0 && ((word | flags) & observed) == 0) report_unobserved(*this);
   return true;
 }
 

@@ -39,10 +39,12 @@ void scheduling::start(const runtime::session_options& options, node_id node, jo
     apply_locked(head::standing{tokens_, standing_wanted_}, after);
   }
   deliver(after);
+  if (standing_wanted_ == 0) core::get().pool.want_work();  // to say that plain tasks wait
 }
 
-void scheduling::stop() noexcept {
+std::vector<actor_core*> scheduling::stop() noexcept {
   aftermath after;
+  std::vector<actor_core*> left;
   {
     const std::lock_guard lock(mutex_);
     machine_.reset();
@@ -58,8 +60,10 @@ void scheduling::stop() noexcept {
                                 std::make_exception_ptr(usage_error(session_over_text())));
     }
     groups_.clear();
+    for (auto& [id, actor] : std::exchange(actors_, {})) left.push_back(actor);
   }
   deliver(after);
+  return left;
 }
 
 void scheduling::deliver(aftermath& after) noexcept {
@@ -173,8 +177,13 @@ void scheduling::enqueue(task* one) noexcept {
     one->extra()->cls = settings.cls;
     auto& queue = queues_[settings.cls];
     queue.waiting.push_back(one);
-    apply_locked(head::demand{settings.cls, static_cast<std::int64_t>(queue.waiting.size())},
-                 after);
+    try {
+      apply_locked(head::demand{settings.cls, static_cast<std::int64_t>(queue.waiting.size())},
+                   after);
+    } catch (...) {
+      std::erase(queue.waiting, one);
+      throw;
+    }
   } catch (...) {
     after.failed.emplace_back(one, std::current_exception());
   }
@@ -272,7 +281,10 @@ void scheduling::token_idle() noexcept {
   deliver(after);
 }
 
-void scheduling::work_came() noexcept { apply(head::standing{tokens_, standing_wanted_}); }
+void scheduling::work_came() noexcept {
+  if (standing_wanted_ != 0) return apply(head::standing{tokens_, standing_wanted_});
+  log(log_level::warning, infeasible_text("a task needs one CPU, and the session has less", false));
+}
 
 void scheduling::drop_class(head::class_id id, std::uint64_t session) noexcept {
   const std::lock_guard lock(mutex_);

@@ -29,8 +29,8 @@ class actor_core;
 class scheduling {
  public:
   void start(const runtime::session_options& options, node_id node, job_id job);
-  /// Ends what waits with `usage_error`.
-  void stop() noexcept;
+  /// Ends what waits with `usage_error`. The actors that had a place, each with its reference.
+  std::vector<actor_core*> stop() noexcept;
 
   // Tasks.
   /// Queues a task whose arguments are ready for a slot of its class; ends it when it asks for what

@@ -33,7 +33,7 @@ void execute_task(exec::job* item) noexcept {
 
 namespace {
 
-/// What a task's function has thrown, on its way from `task_failed` to who called `run`. Trivial
+/// What a task's function has thrown, on its way from `keep_thrown` to who called `run`. Trivial
 /// memory, so that it costs a thread nothing.
 struct thrown_slot {
   bool full;
@@ -57,7 +57,7 @@ void skip_ended_parents(task* one) noexcept {
   replace_parent(one, living_ancestor(parent));
 }
 
-/// The end of an attempt: lets go of the arguments, then publishes or not.
+/// Lets go of the arguments.
 void end_arguments(task* one) noexcept {
   if (one->operations().destroy_arguments != nullptr &&
       !std::exchange(task_access::arguments_gone(one), true)) {
@@ -85,7 +85,7 @@ void complete(task* one, outcome how, std::uint64_t references) noexcept {
     end_if_cancelled(one);
   }
   skip_ended_parents(one);
-  references += task_access::credits(one);
+  references += std::exchange(task_access::credits(one), 0);
   if (how == outcome::value) {
     one->publish(references);
   } else {
@@ -106,10 +106,11 @@ bool run_special(task* one, std::uint64_t references) noexcept {
     if (!begin_attempt(one)) break;
     how = one->operations().run(one);
     error = take_thrown();
-  } while (error != nullptr && try_again(one, error));
+  } while (error != nullptr && (one->word() & object::to_repeat) == 0 && try_again(one, error));
   current_task = outer;
-  // A suspended task may already run, or have ended, on another thread.
+  // A suspended task may already run, or have ended, on another thread; so may a forwarded one.
   if (how == outcome::suspended) return false;
+  if (how == outcome::forwarded) return true;
   if ((one->word() & object::to_repeat) != 0 && !one->is_ready()) {
     if (undo_attempt(one, how)) {
       actor_core::take_back(one, references);
@@ -118,11 +119,7 @@ bool run_special(task* one, std::uint64_t references) noexcept {
     how = outcome::failed;
     error = nullptr;
   }
-  if (error != nullptr) {
-    const task_extra* extra = one->extra();
-    const bool creates = extra != nullptr && extra->creates_actor;
-    fail_with(one, creates ? extra->actor->creation_failure(error) : std::move(error));
-  }
+  if (error != nullptr) fail_with(one, std::move(error));
   complete(one, how, references);
   return true;
 }
@@ -140,7 +137,8 @@ void submit(task* one) noexcept {
   }
   auto& unready = task_access::unready(one);
   // Without dependencies nobody else knows the task yet, and plain stores do.
-  if (unready.load(std::memory_order_relaxed) == 1 && one->extra() == nullptr) {
+  if (unready.load(std::memory_order_relaxed) == 1 && one->extra() == nullptr &&
+      core::running_one().has_tokens) {
     unready.store(0, std::memory_order_relaxed);
     task_access::word(one).store(task::initial_word | object::runnable, std::memory_order_relaxed);
     core::running_one().pool.push(one);
@@ -194,6 +192,7 @@ void make_runnable(task* one) noexcept {
     }
   }
   task_access::word(one).fetch_or(object::runnable, std::memory_order_release);
+  if (!runtime.has_tokens && one->operations().of_the_library) return runtime.pool.push_free(one);
   runtime.pool.push(one);
 }
 
@@ -222,10 +221,11 @@ std::exception_ptr run_again(task* one) noexcept {
   current_task = outer;
   std::exception_ptr error = take_thrown();
   end_arguments(one);
+  one->drop_references(std::exchange(task_access::credits(one), 0));
   return error;
 }
 
-void task_failed(task*, std::exception_ptr error) noexcept {
+void keep_thrown(std::exception_ptr error) noexcept {
   new (thrown.memory) std::exception_ptr(std::move(error));
   thrown.full = true;
 }

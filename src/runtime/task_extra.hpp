@@ -36,15 +36,16 @@ class actor_core;
 
 struct task_extra {
   std::shared_ptr<const call_settings> settings;
-  actor_core* actor = nullptr;     // of an actor's call; the call keeps it alive
-  std::uint32_t group = 0;         // its concurrency group
-  std::uint64_t caller = 0;        // who called; orders the calls
-  bool creates_actor = false;      // the actor's constructor
-  std::atomic<int> attempt{0};     // its actor reads it while it runs
-  void* arguments_copy = nullptr;  // for another attempt
-  head::class_id cls;              // of a classed task
+  actor_core* actor = nullptr;       // of an actor's call; the call keeps it alive
+  std::uint32_t group = 0;           // its concurrency group
+  std::uint64_t caller = 0;          // who called; orders the calls
+  bool creates_actor = false;        // the actor's constructor
+  bool arguments_arrived = false;    // of a call; under the actor's lock
+  std::atomic<bool> pending{false};  // counted among the actor's pending calls
+  std::atomic<int> attempt{0};       // its actor reads it while it runs
+  void* arguments_copy = nullptr;    // for another attempt
+  head::class_id cls;                // of a classed task
   bool holds_slot = false;
-  bool blocked = false;  // its CPU is lent
   std::optional<timers::ticket> timer;
   std::optional<std::stop_source> stop;
   interrupts::registration stop_registration;

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <atomic>
+#include <optional>
 #include <thread>
 
 namespace ray::detail {
@@ -70,9 +71,7 @@ bool run_at_once(object* target) noexcept {
 }
 
 /// Runs a task that nobody has begun on this thread, if it may run here. True when it did.
-bool run_inline(task* one) noexcept {
-  if ((one->word() & begun_mask) != object::runnable) return false;
-  if (!exec::this_thread().has_stack_room()) return false;
+bool run_inline_here(task* one) noexcept {
   task_extra* extra = one->extra();
   if (extra == nullptr ||
       (extra->actor == nullptr &&
@@ -89,6 +88,15 @@ bool run_inline(task* one) noexcept {
   if (!one->claim()) return false;
   run_claimed(one, 0);
   return true;
+}
+
+bool run_inline(task* one) noexcept {
+  if ((one->word() & begun_mask) != object::runnable) return false;
+  const exec::thread_record& thread = exec::this_thread();
+  if (!thread.has_stack_room()) return false;
+  if (thread.running != nullptr) return run_inline_here(one);
+  const core::helping counted(core::get());
+  return counted && run_inline_here(one);
 }
 
 /// What stands between `target` and its beginning: a task that nobody has begun and whose arguments
@@ -226,6 +234,26 @@ void wait_for_all(const std::vector<object*>& objects, duration timeout) {
   }
 }
 
+namespace {
+
+/// When so few of the objects are no calls of the actor that waits that `count` cannot end without
+/// one of those: one that was not begun. Else null.
+object* needed_own_call(const std::vector<object*>& objects, std::size_t count) {
+  if (current_task == nullptr || current_task->extra() == nullptr) return nullptr;
+  object* own = nullptr;
+  std::size_t others = 0;
+  for (object* one : objects) {
+    if (actor_core::is_own_unbegun_call(one)) {
+      own = one;
+    } else {
+      ++others;
+    }
+  }
+  return others < count ? own : nullptr;
+}
+
+}  // namespace
+
 void wait_for_some(const std::vector<object*>& objects, std::size_t count, duration timeout) {
   require_session();
   if (objects.empty()) return;
@@ -235,6 +263,8 @@ void wait_for_some(const std::vector<object*>& objects, std::size_t count, durat
   if (ready >= count || timeout <= duration::zero()) return;
   require_may_block();
   if (current_task != nullptr) throw_if_interrupted();
+  std::optional<actor_core::own_call_guard> own_call;
+  if (object* one = needed_own_call(objects, count)) own_call.emplace(one);
   const deadline_type deadline = deadline_after(timeout);
   blocking region;
   std::atomic<std::size_t> ended{0};
@@ -277,6 +307,15 @@ struct completion_queue::state {
     if (wake != nullptr) wake->unpark();
   }
 
+  ~state() {
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      auto& one = links[i];
+      if (one.notified.load(std::memory_order_acquire)) continue;
+      if (objects[i]->remove_waiter(one.node)) continue;
+      while (!one.notified.load(std::memory_order_acquire)) relax_processor();
+    }
+  }
+
   bool collect() noexcept {
     if (in_order != nullptr) return true;
     link* one = ended.exchange(nullptr, std::memory_order_seq_cst);
@@ -313,21 +352,21 @@ completion_queue::completion_queue(const std::vector<object*>& objects)
 completion_queue::completion_queue(completion_queue&&) noexcept = default;
 completion_queue& completion_queue::operator=(completion_queue&&) noexcept = default;
 
-completion_queue::~completion_queue() {
-  if (state_ == nullptr) return;
-  for (std::size_t i = 0; i < state_->links.size(); ++i) {
-    auto& one = state_->links[i];
-    if (one.notified.load(std::memory_order_acquire)) continue;
-    if (state_->objects[i]->remove_waiter(one.node)) continue;
-    while (!one.notified.load(std::memory_order_acquire)) relax_processor();
-  }
-}
+completion_queue::~completion_queue() = default;
 
 bool completion_queue::next(std::size_t& index) {
   if (state_->left == 0) return false;
   if (!state_->collect()) {
     require_session();
     require_may_block();
+    std::vector<object*> waited_for;
+    for (std::size_t i = 0; i < state_->links.size(); ++i) {
+      if (!state_->links[i].notified.load(std::memory_order_acquire)) {
+        waited_for.push_back(state_->objects[i].get());
+      }
+    }
+    std::optional<actor_core::own_call_guard> own_call;
+    if (object* one = needed_own_call(waited_for, 1)) own_call.emplace(one);
     blocking region;
     state_->sleeper.store(&region.sleeper(), std::memory_order_seq_cst);
     struct reset {

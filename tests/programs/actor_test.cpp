@@ -311,3 +311,68 @@ TEST_CASE("a method that waits for a call of its own actor is told that it never
   CHECK(wide.call(&selfish::blocks).get() == 1);
   CHECK(wide.call(&selfish::suspends).get() == 1);
 }
+
+namespace {
+
+struct starts_tasks {
+  int value;
+  starts_tasks() : value(ray::remote([] { return 7; })().get()) {}
+  int get() const { return value; }
+};
+
+struct ends_itself_early {
+  ends_itself_early() { ray::exit_actor(); }
+  int method() { return 1; }
+};
+
+struct pings {
+  int count = 0;
+  int ping() { return ++count; }
+};
+
+}  // namespace
+
+TEST_CASE("a constructor that starts tasks runs again at each restart") {
+  auto session = ray::init({.num_cpus = 2});
+  auto one = ray::make_actor<starts_tasks>({.max_restarts = -1});
+  for (int i = 0; i < 20; ++i) {
+    CHECK(one.call(&starts_tasks::get).get() == 7);
+    one.kill({.restart = true});
+  }
+  one.ready().get();
+}
+
+TEST_CASE("exit_actor is for methods, not for constructors") {
+  auto session = ray::init({.num_cpus = 1});
+  auto one = ray::make_actor<ends_itself_early>();
+  CHECK_THROWS_AS(one.ready().get(), ray::actor_died_error);
+  CHECK_THROWS_AS(one.call(&ends_itself_early::method).get(), ray::actor_died_error);
+}
+
+TEST_CASE("a method may return the future of a call of its own actor") {
+  auto session = ray::init({.num_cpus = 1});
+  auto one = ray::make_actor<pings>();
+  auto later = one.call([](pings&, ray::actor<pings> me) { return me.call(&pings::ping); }, one);
+  CHECK(later.get() == 1);
+}
+
+TEST_CASE("a method that waits for its own actor's calls alone is told so") {
+  auto session = ray::init({.num_cpus = 2});
+  auto one = ray::make_actor<pings>();
+  auto by_wait = one.call(
+      [](pings&, ray::actor<pings> me) {
+        const std::vector calls{me.call(&pings::ping)};
+        return ray::wait(calls).ready.size();
+      },
+      one);
+  CHECK_THROWS_AS(by_wait.get(), ray::usage_error);
+  auto in_order = one.call(
+      [](pings&, ray::actor<pings> me) {
+        const std::vector calls{me.call(&pings::ping)};
+        int sum = 0;
+        for (auto& call : ray::as_completed(calls)) sum += call.get();
+        return sum;
+      },
+      one);
+  CHECK_THROWS_AS(in_order.get(), ray::usage_error);
+}

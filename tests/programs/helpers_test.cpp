@@ -4,12 +4,16 @@
 #include <atomic>
 #include <chrono>
 #include <concepts>
+#include <latch>
+#include <limits>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <ranges>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -275,4 +279,63 @@ TEST_CASE("a barrier lets all go when the last has come, again and again, on one
   CHECK_THROWS_AS(ray::barrier(0), ray::usage_error);
   CHECK_THROWS_AS(ray::barrier().arrive_and_wait(), ray::usage_error);
   ray::barrier(1).arrive_and_wait();
+}
+
+TEST_CASE("parallel_for with a grain beyond everything is one chunk") {
+  auto session = ray::init({.num_cpus = 2});
+  std::vector<int> numbers(100, 0);
+  ray::parallel_for(
+      numbers, [](int& x) { ++x; }, std::numeric_limits<std::size_t>::max());
+  CHECK(numbers == std::vector<int>(100, 1));
+}
+
+TEST_CASE("a cancelled task's parallel_for begins no further chunk") {
+  auto session = ray::init({.num_cpus = 2});
+  static std::atomic<bool> cancelled{false};
+  static std::atomic<int> after{0};
+  static std::latch begun(1);
+  auto loop = ray::remote([] {
+    std::vector<int> numbers(10'000);
+    ray::parallel_for(
+        numbers,
+        [](int& x) {
+          x = 1;
+          if (cancelled) ++after;
+          static std::once_flag once;
+          std::call_once(once, [] { begun.count_down(); });
+          while (!cancelled) std::this_thread::yield();
+        },
+        1);
+  })();
+  begun.wait();
+  ray::cancel(loop);
+  cancelled = true;
+  CHECK_THROWS_AS(loop.get(), ray::cancelled_error);
+  ray::shutdown();
+  CHECK(after <= 2);  // what each thread had begun
+}
+
+TEST_CASE("parallel_for on a thread outside while the session ends returns when all have stopped") {
+  for (int round = 0; round < 10; ++round) {
+    std::latch begun(1);
+    std::thread outside;
+    {
+      auto session = ray::init({.num_cpus = 2});
+      outside = std::thread([&] {
+        std::vector<int> numbers(1'000);
+        try {
+          ray::parallel_for(
+              numbers,
+              [&](int& x) {
+                if (x++ == 0 && &x == &numbers[0]) begun.count_down();
+                std::this_thread::yield();
+              },
+              1);
+        } catch (const ray::usage_error&) {
+        }
+      });
+      begun.wait();
+    }
+    outside.join();
+  }
 }

@@ -210,4 +210,10 @@ TEST_CASE("a session without CPUs runs what needs none") {
   CHECK(ray::remote(plain, {.num_cpus = 0})(3).get() == 3);
   auto waits = ray::remote(plain)(4);
   CHECK_FALSE(waits.wait_for(20ms));
+  // What the library itself runs needs no slot.
+  std::vector<int> numbers(100, 1);
+  ray::parallel_for(numbers, [](int& x) { ++x; });
+  CHECK(numbers.back() == 2);
+  CHECK(ray::put(1).then([](int x) { return x + 1; }).get() == 2);
+  CHECK(ray::when_all(std::vector{ray::put(1)}).get() == std::vector{1});
 }

@@ -41,6 +41,7 @@ class then_body {
   }
   void await_arguments(task* owner) noexcept { add_dependency(owner, link_, source_.get()); }
   [[nodiscard]] std::string name() const { return "then"; }
+  using of_the_library = void;
 
  private:
   object_handle source_;
@@ -76,6 +77,7 @@ class tuple_body {
     }
   }
   [[nodiscard]] std::string name() const { return "when_all"; }
+  using of_the_library = void;
 
  private:
   template <std::size_t... Indexes>
@@ -127,6 +129,7 @@ class range_body {
     }
   }
   [[nodiscard]] std::string name() const { return "when_all"; }
+  using of_the_library = void;
 
  private:
   std::vector<object_handle> sources_;
@@ -147,6 +150,7 @@ class element_body {
   }
   void await_arguments(task* owner) noexcept { add_dependency(owner, link_, source_.get()); }
   [[nodiscard]] std::string name() const { return "split"; }
+  using of_the_library = void;
 
  private:
   object_handle source_;

@@ -81,8 +81,9 @@ class suspension {
 
  private:
   struct state;
+  void wait_in(coroutine_context& context, std::coroutine_handle<> where);
   // Room for the state, whose type the runtime keeps to itself.
-  static constexpr std::size_t state_size = 160;
+  static constexpr std::size_t state_size = 176;
   alignas(16) std::byte room_[state_size];
   state* state_;
 };

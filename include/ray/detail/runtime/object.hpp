@@ -27,8 +27,9 @@ struct stored_value;
 /// How a task's function ended.
 enum class outcome : std::uint8_t {
   value,      // the result stands in the value's storage
-  failed,     // `task::take_exception` has it
-  suspended,  // a coroutine waits, or the result is a future: somebody else ends the object
+  failed,     // what was thrown is in a slot of the thread, see task.cpp
+  suspended,  // a coroutine waits: somebody else ends the object
+  forwarded,  // the result is a future: its end ends the object, and nothing runs any more
 };
 
 /// What the runtime can do with a block whose types it does not know.
@@ -49,7 +50,8 @@ struct block_operations {
   void (*restore_arguments)(task*, void* copy) = nullptr;
   void (*destroy_arguments_copy)(void* copy) noexcept = nullptr;
   std::string (*name)(task*) = nullptr;
-  bool may_suspend = false;  // `run` can return `suspended`
+  bool may_suspend = false;     // `run` can return `suspended`
+  bool of_the_library = false;  // runs without a CPU slot where the session has none
 };
 
 /// One who waits for an object: a link in its list, and what to do when the object is ready.

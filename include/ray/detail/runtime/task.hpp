@@ -103,10 +103,10 @@ void add_dependency(task* one, waiter& link, object* target) noexcept;
 /// Attaches options to a task before it is submitted; null settings are the defaults.
 void set_call_settings(task* one, std::shared_ptr<const call_settings> settings);
 
-/// Called by `run` with the exception that the task's function threw: tries again or ends it.
-void task_failed(task* one, std::exception_ptr error) noexcept;
+/// Called by `run` with the exception that the task's function threw, for the caller of `run`.
+void keep_thrown(std::exception_ptr error) noexcept;
 
-/// The function returned a future: the task, which counts as suspended, ends as that does.
+/// The function returned a future: the task ends as that does, perhaps at once.
 void forward_when_ready(task* one, object_handle target) noexcept;
 
 /// The task's coroutine has ended, with its value in the result's storage or with an error.
@@ -215,7 +215,7 @@ struct returned_traits<future<Value>> {
     object_handle target = future_access::take(body());
     if (!target) throw_empty_future("as the result of a task");
     forward_when_ready(&block, std::move(target));
-    return outcome::suspended;
+    return outcome::forwarded;
   }
 };
 template <typename Value>
@@ -275,7 +275,7 @@ class task_of final : public task {
         return outcome::value;
       }
     } catch (...) {
-      task_failed(one, std::current_exception());
+      keep_thrown(std::current_exception());
       return outcome::failed;
     }
   }
@@ -331,10 +331,14 @@ class task_of final : public task {
       .restore_arguments = restore,
       .destroy_arguments_copy = destroy_copy,
       .name = [](task* one) { return self(one)->body_.value.name(); },
-      .may_suspend = !returned_traits<returned>::immediate};
+      .may_suspend = !returned_traits<returned>::immediate,
+      .of_the_library = requires {typename Body::of_the_library;
+}
+};  // namespace ray::detail
 
-  storage<Body> body_;
-  storage<stored_type> result_;
-};
+storage<Body> body_;
+storage<stored_type> result_;
+}
+;
 
 }  // namespace ray::detail
