@@ -114,12 +114,14 @@ struct wait_result {
   std::vector<future<Value>> pending = {};
 };
 
+/// Of `wait`.
 struct wait_options {
   detail::by_name only_by_name = detail::by_name();
   std::size_t num_returns = 1;  // return when so many have ended
   duration timeout = forever;   // or when this has passed
 };
 
+/// Of `cancel`.
 struct cancel_options {
   detail::by_name only_by_name = detail::by_name();
   bool force = false;     // also end the process of an isolated task

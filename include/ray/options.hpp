@@ -93,6 +93,8 @@ struct placement_bundle {
 using scheduling_strategy = std::variant<detail::default_scheduling, detail::spread_scheduling,
                                          node_affinity, placement_bundle>;
 
+/// Of a task; written by name: `{.num_cpus = 2, .name = "x"}`. Absurd values throw usage_error at
+/// the call.
 struct task_options {
   detail::by_name only_by_name = detail::by_name();
   amount num_cpus = 1, num_gpus = 0;
@@ -109,8 +111,10 @@ struct task_options {
   bool isolated = false;           // in a process that runs nothing else meanwhile
 };
 
+/// `scoped`: as long as anyone holds a handle; `detached`: until its job ends or it is killed.
 enum class actor_lifetime { scoped, detached };
 
+/// Of an actor, which holds what it asks for as long as it lives.
 struct actor_options {
   detail::by_name only_by_name = detail::by_name();
   amount num_cpus = 0, num_gpus = 0;
@@ -140,6 +144,7 @@ struct call_options {
   std::size_t stream_buffer = 16;
 };
 
+/// Of `actor::kill`.
 struct kill_options {
   detail::by_name only_by_name = detail::by_name();
   bool restart = false;

@@ -82,6 +82,7 @@ class queue {
     return taken;
   }
 
+  /// How many values wait now. Never blocks.
   [[nodiscard]] std::size_t size() const {
     state& own = require();
     std::size_t count = 0;

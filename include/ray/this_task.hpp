@@ -11,11 +11,13 @@
 
 namespace ray::this_task {
 
+/// Unique in the cluster; of the driver its job's.
 [[nodiscard]] task_id id();
 /// The task's name: from its options, else its function's. Of the driver "driver".
 [[nodiscard]] std::string name();
 /// 0 the first time, 1 for the first retry.
 [[nodiscard]] int attempt();
+/// Where it runs.
 [[nodiscard]] node_id node();
 /// Asked to stop when the task is cancelled, takes longer than its timeout, or the session ends.
 [[nodiscard]] std::stop_token stop_token();

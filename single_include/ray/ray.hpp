@@ -3957,6 +3957,8 @@ struct placement_bundle {
 using scheduling_strategy = std::variant<detail::default_scheduling, detail::spread_scheduling,
                                          node_affinity, placement_bundle>;
 
+/// Of a task; written by name: `{.num_cpus = 2, .name = "x"}`. Absurd values throw usage_error at
+/// the call.
 struct task_options {
   detail::by_name only_by_name = detail::by_name();
   amount num_cpus = 1, num_gpus = 0;
@@ -3973,8 +3975,10 @@ struct task_options {
   bool isolated = false;           // in a process that runs nothing else meanwhile
 };
 
+/// `scoped`: as long as anyone holds a handle; `detached`: until its job ends or it is killed.
 enum class actor_lifetime { scoped, detached };
 
+/// Of an actor, which holds what it asks for as long as it lives.
 struct actor_options {
   detail::by_name only_by_name = detail::by_name();
   amount num_cpus = 0, num_gpus = 0;
@@ -4004,6 +4008,7 @@ struct call_options {
   std::size_t stream_buffer = 16;
 };
 
+/// Of `actor::kill`.
 struct kill_options {
   detail::by_name only_by_name = detail::by_name();
   bool restart = false;
@@ -4880,12 +4885,14 @@ struct wait_result {
   std::vector<future<Value>> pending = {};
 };
 
+/// Of `wait`.
 struct wait_options {
   detail::by_name only_by_name = detail::by_name();
   std::size_t num_returns = 1;  // return when so many have ended
   duration timeout = forever;   // or when this has passed
 };
 
+/// Of `cancel`.
 struct cancel_options {
   detail::by_name only_by_name = detail::by_name();
   bool force = false;     // also end the process of an isolated task
@@ -6611,6 +6618,7 @@ class queue {
     return taken;
   }
 
+  /// How many values wait now. Never blocks.
   [[nodiscard]] std::size_t size() const {
     state& own = require();
     std::size_t count = 0;
@@ -6716,11 +6724,13 @@ void shutdown();
 
 namespace ray::this_task {
 
+/// Unique in the cluster; of the driver its job's.
 [[nodiscard]] task_id id();
 /// The task's name: from its options, else its function's. Of the driver "driver".
 [[nodiscard]] std::string name();
 /// 0 the first time, 1 for the first retry.
 [[nodiscard]] int attempt();
+/// Where it runs.
 [[nodiscard]] node_id node();
 /// Asked to stop when the task is cancelled, takes longer than its timeout, or the session ends.
 [[nodiscard]] std::stop_token stop_token();
@@ -7490,6 +7500,34 @@ void parker::unpark() noexcept {
   if (state_.exchange(permit, std::memory_order_release) == sleeping) {
     futex(state_, FUTEX_WAKE_PRIVATE, 1, nullptr);
   }
+}
+
+}  // namespace ray::detail
+
+// ---- src/base/spinning.cpp
+// ---- src/base/spinning.hpp
+/// Whether it is worth a moment's looping before a thread sleeps.
+
+namespace ray::detail {
+
+/// True when the process may run on more than one processor, by its affinity when first asked: on
+/// one alone, what is waited for cannot happen while the waiter runs.
+[[nodiscard]] bool spinning_helps() noexcept;
+
+}  // namespace ray::detail
+
+
+#include <sched.h>
+
+namespace ray::detail {
+
+bool spinning_helps() noexcept {
+  static const bool several = [] {
+    cpu_set_t set;
+    // It fails only where there are more processors than fit into the set.
+    return ::sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) > 1;
+  }();
+  return several;
 }
 
 }  // namespace ray::detail
@@ -11827,6 +11865,7 @@ class pool {
   bool add_thread(bool permanent = false);
   void wake_or_add();
   void arm_monitor();
+  void join_ended();
   void run_monitor();
   bool monitor_tick();
   [[nodiscard]] bool token_is_wanted() const;
@@ -11997,11 +12036,14 @@ struct pool::threads {
 
   std::mutex mutex;
   std::vector<std::unique_ptr<worker>> owned;
-  std::vector<stack_thread> handles;  // by worker; joined when its place is used again, or at stop
+  std::vector<stack_thread> handles;  // by worker
   std::vector<std::size_t> retired;   // places of workers whose thread has ended
-  std::vector<worker*> idle;          // a stack: the last to sleep has the warmest caches
-  std::int64_t owed = 0;              // tokens that are asked back and have not come
-  bool warned = false;                // that no thread could be started
+  // Of retired places that were used again. Joined by the monitor, without a lock: they may still
+  // be destroying thread-locals of the user's.
+  std::vector<stack_thread> ended;
+  std::vector<worker*> idle;  // a stack: the last to sleep has the warmest caches
+  std::int64_t owed = 0;      // tokens that are asked back and have not come
+  bool warned = false;        // that no thread could be started
 
   stack_thread monitor;
   parker monitor_parker;
@@ -12133,8 +12175,6 @@ worker* pool::guest_worker(thread_record& record) {
 
 bool pool::add_thread(bool permanent) {
   auto& all = *threads_;
-  stack_thread
-      ended;  // is joined after the lock is released: it may still destroy its thread-locals
   const std::lock_guard lock(all.mutex);
   if (stopping_.load(std::memory_order_relaxed)) return false;
   if (all.retired.empty() && add_worker() == nullptr) return false;
@@ -12142,7 +12182,10 @@ bool pool::add_thread(bool permanent) {
   worker* fresh = all.owned[place].get();
   fresh->permanent_ = permanent;
   signals_.fetch_add(one_searching, std::memory_order_relaxed);
-  ended = std::move(all.handles[place]);
+  if (all.handles[place].joinable()) {
+    all.ended.push_back(std::move(all.handles[place]));
+    arm_monitor();
+  }
   all.handles[place] = stack_thread(
       [](void* argument) {
         auto* self = static_cast<worker*>(argument);
@@ -12230,8 +12273,7 @@ job* pool::next_job(worker& self) {
 
 job* pool::search(worker& self) {
   if (self.token_.load(std::memory_order_relaxed) == worker::token_state::none) return nullptr;
-  static const bool alone = std::thread::hardware_concurrency() < 2;
-  const int rounds = alone ? 1 : 16;
+  const int rounds = spinning_helps() ? 16 : 1;
   job* item = nullptr;
   for (int round = 0; round < rounds; ++round) {
     if ((item = self.jobs_.pop()) != nullptr) return item;
@@ -12509,9 +12551,16 @@ void pool::arm_monitor() {
   if (!armed.exchange(true, std::memory_order_acq_rel)) threads_->monitor_parker.unpark();
 }
 
+void pool::join_ended() {
+  std::vector<stack_thread> ended;
+  const std::lock_guard lock(threads_->mutex);
+  ended.swap(threads_->ended);  // joined when the lock is released
+}
+
 void pool::run_monitor() {
   auto& all = *threads_;
   while (!stopping_.load(std::memory_order_acquire)) {
+    join_ended();
     if (!all.monitor_armed.load(std::memory_order_acquire)) {
       all.monitor_parker.park();
       continue;
@@ -12598,6 +12647,7 @@ void pool::stop() {
   all.monitor.join();
   // No thread is added any more: the handles can be read without the mutex.
   for (auto& handle : all.handles) handle.join();
+  join_ended();
   {
     const std::lock_guard lock(all.mutex);
     all.owed = 0;
@@ -15685,7 +15735,6 @@ namespace ray::detail::system {
 
 
 
-#include <sched.h>
 
 #include <cmath>
 
@@ -20611,8 +20660,7 @@ bool help(object* target) {
 /// Looks for a moment whether the object becomes ready by itself: what runs on another core is
 /// often done before a thread could be put to sleep.
 bool spin_for(object* target) noexcept {
-  static const bool alone = std::thread::hardware_concurrency() < 2;
-  if (alone) return false;
+  if (!spinning_helps()) return false;
   for (int round = 0; round < 64; ++round) {
     if (target->is_ready()) return true;
     for (int pause = 0; pause < 8; ++pause) relax_processor();

@@ -1,6 +1,7 @@
 #include "exec/pool.hpp"
 
 #include "base/relax_processor.hpp"
+#include "base/spinning.hpp"
 #include "exec/stack_thread.hpp"
 
 #include <ray/log.hpp>
@@ -41,11 +42,14 @@ struct pool::threads {
 
   std::mutex mutex;
   std::vector<std::unique_ptr<worker>> owned;
-  std::vector<stack_thread> handles;  // by worker; joined when its place is used again, or at stop
+  std::vector<stack_thread> handles;  // by worker
   std::vector<std::size_t> retired;   // places of workers whose thread has ended
-  std::vector<worker*> idle;          // a stack: the last to sleep has the warmest caches
-  std::int64_t owed = 0;              // tokens that are asked back and have not come
-  bool warned = false;                // that no thread could be started
+  // Of retired places that were used again. Joined by the monitor, without a lock: they may still
+  // be destroying thread-locals of the user's.
+  std::vector<stack_thread> ended;
+  std::vector<worker*> idle;  // a stack: the last to sleep has the warmest caches
+  std::int64_t owed = 0;      // tokens that are asked back and have not come
+  bool warned = false;        // that no thread could be started
 
   stack_thread monitor;
   parker monitor_parker;
@@ -177,8 +181,6 @@ worker* pool::guest_worker(thread_record& record) {
 
 bool pool::add_thread(bool permanent) {
   auto& all = *threads_;
-  stack_thread
-      ended;  // is joined after the lock is released: it may still destroy its thread-locals
   const std::lock_guard lock(all.mutex);
   if (stopping_.load(std::memory_order_relaxed)) return false;
   if (all.retired.empty() && add_worker() == nullptr) return false;
@@ -186,7 +188,10 @@ bool pool::add_thread(bool permanent) {
   worker* fresh = all.owned[place].get();
   fresh->permanent_ = permanent;
   signals_.fetch_add(one_searching, std::memory_order_relaxed);
-  ended = std::move(all.handles[place]);
+  if (all.handles[place].joinable()) {
+    all.ended.push_back(std::move(all.handles[place]));
+    arm_monitor();
+  }
   all.handles[place] = stack_thread(
       [](void* argument) {
         auto* self = static_cast<worker*>(argument);
@@ -274,8 +279,7 @@ job* pool::next_job(worker& self) {
 
 job* pool::search(worker& self) {
   if (self.token_.load(std::memory_order_relaxed) == worker::token_state::none) return nullptr;
-  static const bool alone = std::thread::hardware_concurrency() < 2;
-  const int rounds = alone ? 1 : 16;
+  const int rounds = spinning_helps() ? 16 : 1;
   job* item = nullptr;
   for (int round = 0; round < rounds; ++round) {
     if ((item = self.jobs_.pop()) != nullptr) return item;
@@ -553,9 +557,16 @@ void pool::arm_monitor() {
   if (!armed.exchange(true, std::memory_order_acq_rel)) threads_->monitor_parker.unpark();
 }
 
+void pool::join_ended() {
+  std::vector<stack_thread> ended;
+  const std::lock_guard lock(threads_->mutex);
+  ended.swap(threads_->ended);  // joined when the lock is released
+}
+
 void pool::run_monitor() {
   auto& all = *threads_;
   while (!stopping_.load(std::memory_order_acquire)) {
+    join_ended();
     if (!all.monitor_armed.load(std::memory_order_acquire)) {
       all.monitor_parker.park();
       continue;
@@ -642,6 +653,7 @@ void pool::stop() {
   all.monitor.join();
   // No thread is added any more: the handles can be read without the mutex.
   for (auto& handle : all.handles) handle.join();
+  join_ended();
   {
     const std::lock_guard lock(all.mutex);
     all.owed = 0;

@@ -177,6 +177,7 @@ class pool {
   bool add_thread(bool permanent = false);
   void wake_or_add();
   void arm_monitor();
+  void join_ended();
   void run_monitor();
   bool monitor_tick();
   [[nodiscard]] bool token_is_wanted() const;

@@ -1,6 +1,7 @@
 /// Waiting for objects: running what is waited for on the spot where that is possible, else
 /// sleeping with the slot lent to others.
 #include "base/relax_processor.hpp"
+#include "base/spinning.hpp"
 #include "runtime/actor_core.hpp"
 #include "runtime/blocking.hpp"
 #include "runtime/core.hpp"
@@ -16,7 +17,6 @@
 #include <array>
 #include <atomic>
 #include <optional>
-#include <thread>
 
 namespace ray::detail {
 
@@ -139,8 +139,7 @@ bool help(object* target) {
 /// Looks for a moment whether the object becomes ready by itself: what runs on another core is
 /// often done before a thread could be put to sleep.
 bool spin_for(object* target) noexcept {
-  static const bool alone = std::thread::hardware_concurrency() < 2;
-  if (alone) return false;
+  if (!spinning_helps()) return false;
   for (int round = 0; round < 64; ++round) {
     if (target->is_ready()) return true;
     for (int pause = 0; pause < 8; ++pause) relax_processor();
