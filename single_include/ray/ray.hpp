@@ -11822,6 +11822,8 @@ class pool {
   [[nodiscard]] std::int64_t idle_tokens() const noexcept {
     return std::max<std::int64_t>(0, tokens_.load(std::memory_order_relaxed));
   }
+  /// Whether a job waits for a token. Looks at every deque.
+  [[nodiscard]] bool token_work_pending() const;
   [[nodiscard]] std::size_t thread_count() const noexcept {
     return live_threads_.load(std::memory_order_relaxed);
   }
@@ -11857,7 +11859,6 @@ class pool {
   void give_token();
   void offer_idle_token();
   void tell_of_work();
-  [[nodiscard]] bool token_work_pending() const;
   [[nodiscard]] bool free_work_pending() const;
   void notify_slowly(std::uint64_t signals);
   void grow();
@@ -16114,12 +16115,13 @@ class actor_core {
   // All below: under `mutex_`.
   phase phase_ = phase::waiting;
   bool placed_ = false;
-  bool creation_ready_ = false;   // its arguments are there
-  bool stop_after_call_ = false;  // exit_actor was called
-  bool can_restart_ = true;       // false: it ended itself
-  bool infeasible_ = false;       // no node could ever take it
-  bool over_ = false;             // the machine said that there is no next incarnation
-  bool life_queued_ = false;      // `life_` is in the pool's queue
+  bool creation_ready_ = false;    // its arguments are there
+  bool creation_dropped_ = false;  // it never runs: its reference goes when they are
+  bool stop_after_call_ = false;   // exit_actor was called
+  bool can_restart_ = true;        // false: it ended itself
+  bool infeasible_ = false;        // no node could ever take it
+  bool over_ = false;              // the machine said that there is no next incarnation
+  bool life_queued_ = false;       // `life_` is in the pool's queue
   bool unreferenced_told_ = false;
   std::int64_t incarnation_ = 0;
   head::class_id cls_;
@@ -16964,10 +16966,12 @@ void actor_core::arguments_ready(task* call) noexcept {
   actor_core& self = *extra.actor;
   retain(&self);
   aftermath after;
+  bool drop = false;
   {
     const std::lock_guard lock(self.mutex_);
     if (extra.creates_actor) {
       self.creation_ready_ = true;
+      drop = std::exchange(self.creation_dropped_, false);
       self.settle(after);
     } else if (const auto lane = self.lanes_.find(extra.caller); lane != self.lanes_.end()) {
       auto& calls = lane->second;
@@ -16983,6 +16987,7 @@ void actor_core::arguments_ready(task* call) noexcept {
     }
   }
   self.deliver(after);
+  if (drop) call->drop_references(1);
   release(&self);
 }
 
@@ -17057,8 +17062,16 @@ void actor_core::deliver(aftermath& after) noexcept {
       creation = creation_;
       error = death();
     }
-    if (creation && !creation->is_ready()) {
-      fail_unbegun(static_cast<task*>(creation.get()), error);
+    auto* unbegun = static_cast<task*>(creation.get());
+    if (unbegun != nullptr && !unbegun->is_ready() && fail_unbegun(unbegun, error)) {
+      // The reference of who would have run it goes, but not while it is linked to an argument.
+      bool arrived = false;
+      {
+        const std::lock_guard lock(mutex_);
+        arrived = creation_ready_;
+        creation_dropped_ = !arrived;
+      }
+      if (arrived) unbegun->drop_references(1);
     }
   }
   if (after.start_life) pool.push_free(&life_, true);
@@ -20658,11 +20671,12 @@ bool help(object* target) {
 }
 
 /// Looks for a moment whether the object becomes ready by itself: what runs on another core is
-/// often done before a thread could be put to sleep.
+/// often done before a thread could be put to sleep. Not while others could use this core.
 bool spin_for(object* target) noexcept {
   if (!spinning_helps()) return false;
   for (int round = 0; round < 64; ++round) {
     if (target->is_ready()) return true;
+    if (core::get().pool.token_work_pending()) return false;
     for (int pause = 0; pause < 8; ++pause) relax_processor();
   }
   return false;

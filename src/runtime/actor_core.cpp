@@ -207,10 +207,12 @@ void actor_core::arguments_ready(task* call) noexcept {
   actor_core& self = *extra.actor;
   retain(&self);
   aftermath after;
+  bool drop = false;
   {
     const std::lock_guard lock(self.mutex_);
     if (extra.creates_actor) {
       self.creation_ready_ = true;
+      drop = std::exchange(self.creation_dropped_, false);
       self.settle(after);
     } else if (const auto lane = self.lanes_.find(extra.caller); lane != self.lanes_.end()) {
       auto& calls = lane->second;
@@ -226,6 +228,7 @@ void actor_core::arguments_ready(task* call) noexcept {
     }
   }
   self.deliver(after);
+  if (drop) call->drop_references(1);
   release(&self);
 }
 
@@ -300,8 +303,16 @@ void actor_core::deliver(aftermath& after) noexcept {
       creation = creation_;
       error = death();
     }
-    if (creation && !creation->is_ready()) {
-      fail_unbegun(static_cast<task*>(creation.get()), error);
+    auto* unbegun = static_cast<task*>(creation.get());
+    if (unbegun != nullptr && !unbegun->is_ready() && fail_unbegun(unbegun, error)) {
+      // The reference of who would have run it goes, but not while it is linked to an argument.
+      bool arrived = false;
+      {
+        const std::lock_guard lock(mutex_);
+        arrived = creation_ready_;
+        creation_dropped_ = !arrived;
+      }
+      if (arrived) unbegun->drop_references(1);
     }
   }
   if (after.start_life) pool.push_free(&life_, true);

@@ -159,12 +159,13 @@ class actor_core {
   // All below: under `mutex_`.
   phase phase_ = phase::waiting;
   bool placed_ = false;
-  bool creation_ready_ = false;   // its arguments are there
-  bool stop_after_call_ = false;  // exit_actor was called
-  bool can_restart_ = true;       // false: it ended itself
-  bool infeasible_ = false;       // no node could ever take it
-  bool over_ = false;             // the machine said that there is no next incarnation
-  bool life_queued_ = false;      // `life_` is in the pool's queue
+  bool creation_ready_ = false;    // its arguments are there
+  bool creation_dropped_ = false;  // it never runs: its reference goes when they are
+  bool stop_after_call_ = false;   // exit_actor was called
+  bool can_restart_ = true;        // false: it ended itself
+  bool infeasible_ = false;        // no node could ever take it
+  bool over_ = false;              // the machine said that there is no next incarnation
+  bool life_queued_ = false;       // `life_` is in the pool's queue
   bool unreferenced_told_ = false;
   std::int64_t incarnation_ = 0;
   head::class_id cls_;
