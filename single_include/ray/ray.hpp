@@ -11822,8 +11822,6 @@ class pool {
   [[nodiscard]] std::int64_t idle_tokens() const noexcept {
     return std::max<std::int64_t>(0, tokens_.load(std::memory_order_relaxed));
   }
-  /// Whether a job waits for a token. Looks at every deque.
-  [[nodiscard]] bool token_work_pending() const;
   [[nodiscard]] std::size_t thread_count() const noexcept {
     return live_threads_.load(std::memory_order_relaxed);
   }
@@ -11859,6 +11857,7 @@ class pool {
   void give_token();
   void offer_idle_token();
   void tell_of_work();
+  [[nodiscard]] bool token_work_pending() const;
   [[nodiscard]] bool free_work_pending() const;
   void notify_slowly(std::uint64_t signals);
   void grow();
@@ -20671,12 +20670,11 @@ bool help(object* target) {
 }
 
 /// Looks for a moment whether the object becomes ready by itself: what runs on another core is
-/// often done before a thread could be put to sleep. Not while others could use this core.
+/// often done before a thread could be put to sleep.
 bool spin_for(object* target) noexcept {
   if (!spinning_helps()) return false;
   for (int round = 0; round < 64; ++round) {
     if (target->is_ready()) return true;
-    if (core::get().pool.token_work_pending()) return false;
     for (int pause = 0; pause < 8; ++pause) relax_processor();
   }
   return false;

@@ -134,8 +134,6 @@ class pool {
   [[nodiscard]] std::int64_t idle_tokens() const noexcept {
     return std::max<std::int64_t>(0, tokens_.load(std::memory_order_relaxed));
   }
-  /// Whether a job waits for a token. Looks at every deque.
-  [[nodiscard]] bool token_work_pending() const;
   [[nodiscard]] std::size_t thread_count() const noexcept {
     return live_threads_.load(std::memory_order_relaxed);
   }
@@ -171,6 +169,7 @@ class pool {
   void give_token();
   void offer_idle_token();
   void tell_of_work();
+  [[nodiscard]] bool token_work_pending() const;
   [[nodiscard]] bool free_work_pending() const;
   void notify_slowly(std::uint64_t signals);
   void grow();

@@ -137,12 +137,11 @@ bool help(object* target) {
 }
 
 /// Looks for a moment whether the object becomes ready by itself: what runs on another core is
-/// often done before a thread could be put to sleep. Not while others could use this core.
+/// often done before a thread could be put to sleep.
 bool spin_for(object* target) noexcept {
   if (!spinning_helps()) return false;
   for (int round = 0; round < 64; ++round) {
     if (target->is_ready()) return true;
-    if (core::get().pool.token_work_pending()) return false;
     for (int pause = 0; pause < 8; ++pause) relax_processor();
   }
   return false;
