@@ -16114,6 +16114,7 @@ class actor_core {
   // All below: under `mutex_`.
   phase phase_ = phase::waiting;
   bool placed_ = false;
+  bool holds_itself_ = false;      // detached: it has a handle of its own, until it is over
   bool creation_ready_ = false;    // its arguments are there
   bool creation_dropped_ = false;  // it never runs: its reference goes when they are
   bool stop_after_call_ = false;   // exit_actor was called
@@ -16862,6 +16863,12 @@ void actor_core::drop_handle() noexcept {
 /// when it is over and nobody can ask any more, it lets go.
 void actor_core::forget_creation() noexcept {
   object_handle creation;
+  bool detached = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (phase_ == phase::ended && over_) detached = std::exchange(holds_itself_, false);
+  }
+  if (detached) return drop_handle();  // and comes back here when it was the last
   {
     const std::lock_guard lock(mutex_);
     if (handles_.load(std::memory_order_acquire) != 0 || phase_ != phase::ended || !over_) return;
@@ -16939,11 +16946,13 @@ void actor_core::accept(task* call) noexcept {
   task_extra& extra = *call->extra();
   actor_core& self = *extra.actor;
   aftermath after;
+  bool drop = false;
   {
     const std::lock_guard lock(self.mutex_);
     const bool ready = task_access::unready(call).fetch_sub(1, std::memory_order_acq_rel) == 1;
     if (extra.creates_actor) {
       self.creation_ready_ = self.creation_ready_ || ready;
+      drop = self.creation_ready_ && std::exchange(self.creation_dropped_, false);
       self.settle(after);
     } else {
       extra.arguments_arrived = ready;
@@ -16958,6 +16967,7 @@ void actor_core::accept(task* call) noexcept {
     }
   }
   self.deliver(after);
+  if (drop) call->drop_references(1);
 }
 
 void actor_core::arguments_ready(task* call) noexcept {
@@ -17223,7 +17233,10 @@ void actor_core::start(task* creation) {
   if (options_.max_restarts != 0) {
     creation_copy_ = creation->operations().make_arguments_copy(creation);
   }
-  if (options_.lifetime == actor_lifetime::detached) add_handle();
+  if (options_.lifetime == actor_lifetime::detached) {
+    add_handle();
+    holds_itself_ = true;
+  }
   head::create_actor request;
   request.id = id_;
   request.job = core::get().scheduler.job();

@@ -159,6 +159,7 @@ class actor_core {
   // All below: under `mutex_`.
   phase phase_ = phase::waiting;
   bool placed_ = false;
+  bool holds_itself_ = false;      // detached: it has a handle of its own, until it is over
   bool creation_ready_ = false;    // its arguments are there
   bool creation_dropped_ = false;  // it never runs: its reference goes when they are
   bool stop_after_call_ = false;   // exit_actor was called
